@@ -1,0 +1,116 @@
+"""Command line: names, groups and dispatch; a command's module is imported only when it runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from pinproof import __version__
+
+if TYPE_CHECKING:
+    pass
+
+EVERYDAY = {
+    "ready": "run the main job and list every gate with what is still unmet",
+    "apply": "apply the patches where they are needed; --revert takes them back",
+    "verdict": "say whether a patch is needed on a tree, and why",
+}
+PLUMBING = {
+    "fetch": "bring a release from PyPI as a git tree",
+    "pins": "list what a tree pins, and where",
+    "lint": "check the series and the patches' headers",
+    "export": "regenerate the patches from a tree, byte for byte",
+    "snapshot": "record a library's signatures for offline use",
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        argv: the arguments after the program's name; the process's own by default.
+
+    Returns:
+        The exit code (see pinproof.errors.Exit).
+    """
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_overview())
+        return 0 if arguments else 2
+    name, rest = arguments[0], arguments[1:]
+    if name in ("-V", "--version"):
+        print(f"pinproof {__version__}")
+        return 0
+    if name not in EVERYDAY and name not in PLUMBING:
+        return _unknown(name)
+    return _run(name, rest)
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    import argparse
+    import importlib
+
+    from pinproof.console import note
+    from pinproof.errors import PinproofError
+
+    command = importlib.import_module(f"pinproof.commands.{name.replace('-', '_')}")
+    parser = argparse.ArgumentParser(
+        prog=f"pinproof {name}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    # Intermixed, so that `PATCH --json TREE` reads as people write it.
+    options = parser.parse_intermixed_args(arguments)
+    try:
+        return int(command.run(options))
+    except PinproofError as error:
+        note(f"pinproof {name}: {error.message}")
+        if error.hint:
+            note(f"  -> {error.hint}")
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        note(f"pinproof {name}: interrupted; nothing was left half done")
+        return 130
+    except BrokenPipeError:
+        return _broken_pipe()
+    except OSError as error:
+        place = f": {error.filename}" if error.filename else ""
+        note(f"pinproof {name}: {error.strerror or error}{place}")
+        return 2
+
+
+def _broken_pipe() -> int:
+    """The reader went away (`| head`): quiet, and no second complaint when Python flushes at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
+
+
+def _unknown(name: str) -> int:
+    import difflib
+
+    from pinproof.console import note
+
+    close = difflib.get_close_matches(name, [*EVERYDAY, *PLUMBING], 1)
+    note(f"pinproof: no command {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    note("  -> pinproof --help")
+    return 2
+
+
+def _overview() -> str:
+    width = max(map(len, [*EVERYDAY, *PLUMBING]))
+    lines = [
+        "usage: pinproof COMMAND [ARGUMENTS]",
+        "",
+        "Prove vLLM patches against the pinned kernel libraries.",
+        "",
+    ]
+    for title, group in (("everyday", EVERYDAY), ("plumbing", PLUMBING)):
+        lines.append(f"{title}:")
+        lines.extend(f"  {name:{width}}  {text}" for name, text in group.items())
+        lines.append("")
+    lines.append("`pinproof COMMAND --help` tells more. Exit codes: 0 done, 1 a gate failed, 2 bad input,")
+    lines.append("3 refused, 4 conflict, 5 a required proof could not be run here.")
+    return "\n".join(lines)

@@ -1,0 +1,116 @@
+"""The terminal: people's view through rich, JSON for machines, nothing hostile printed raw."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+# C0 and C1 controls but for tab and newline; bidi controls and zero-width characters, which make a
+# text read as something else (CVE-2021-42574).
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def clean(text: str) -> str:
+    """`text` with control, bidi and zero-width characters shown as escapes: safe on a terminal."""
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def stdout() -> Console:
+    """The console for results (standard output); no colour when it is not a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
+
+
+def stderr() -> Console:
+    """The console for progress, warnings and errors (standard error)."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def say(text: str = "") -> None:
+    """Print one line of result, cleaned, without markup."""
+    sys.stdout.write(clean(text) + "\n")
+
+
+def note(text: str) -> None:
+    """Print one line to standard error, cleaned: progress and warnings."""
+    sys.stderr.write(clean(text) + "\n")
+    sys.stderr.flush()
+
+
+def emit_json(schema: str, payload: dict[str, Any]) -> None:
+    """Print a machine's view: `payload` under a versioned `schema` name such as pinproof.verdict/1."""
+    import msgspec
+
+    data = msgspec.json.format(msgspec.json.encode({"schema": schema, **payload}), indent=2)
+    sys.stdout.write(data.decode() + "\n")
+
+
+def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; cells are plain text (cleaned, no markup). Wide cells fold on a terminal."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    console = stdout()
+    view = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for header in headers:
+        view.add_column(header, overflow="fold")
+    for row in rows:
+        view.add_row(*(Text(clean(cell), style=_STYLES.get(cell, "")) for cell in row))
+    if not console.is_terminal:
+        console.width = 200
+    console.print(view)
+
+
+_STYLES = {
+    "pass": "green", "applied": "green", "needed": "yellow", "fail": "bold red", "error": "bold red",
+    "conflict": "bold red", "skip": "yellow", "not run": "dim", "not-run": "dim",
+}  # fmt: skip
+
+
+@contextlib.contextmanager
+def progress(description: str, total: float | None = None, *, unit: str = "items") -> Iterator[Bar]:
+    """A progress bar on standard error; silent where that is no terminal.
+
+    Args:
+        description: what is going on, in a few words.
+        total: how much there is to do, None when unknown.
+        unit: "bytes" shows sizes and speed; anything else shows counts.
+    """
+    from rich import progress as rp
+
+    columns: list[rp.ProgressColumn] = [rp.TextColumn("{task.description}"), rp.BarColumn()]
+    if unit == "bytes":
+        columns += [rp.DownloadColumn(), rp.TransferSpeedColumn()]
+    else:
+        columns += [rp.MofNCompleteColumn()]
+    columns.append(rp.TimeElapsedColumn())
+    console = stderr()
+    with rp.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as view:
+        yield Bar(view, view.add_task(clean(description), total=total))
+
+
+class Bar:
+    """A running progress bar."""
+
+    def __init__(self, view: Progress, task: Any) -> None:
+        self._view = view
+        self._task = task
+
+    def advance(self, amount: float = 1) -> None:
+        """Move the bar on by `amount`."""
+        self._view.advance(self._task, amount)
+
+    def describe(self, text: str) -> None:
+        """Change the words before the bar."""
+        self._view.update(self._task, description=clean(text))

@@ -1,0 +1,99 @@
+"""Where pinproof keeps files of its own, and how it writes them so that no crash leaves half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pinproof.errors import Refused
+
+try:
+    import fcntl
+except ImportError:  # Windows: the tools run on Linux and macOS; WSL is the way there
+    fcntl = None  # type: ignore[assignment]
+
+
+def cache_dir(*parts: str) -> Path:
+    """The cache folder (made on demand): $PINPROOF_CACHE, else the XDG cache folder."""
+    base = os.environ.get("PINPROOF_CACHE")
+    if base:
+        root = Path(base)
+    else:
+        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pinproof"
+    path = root.joinpath(*parts)
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
+    """Replace `path` by `data` so that a reader sees the old bytes or the new ones, never a mix.
+
+    Args:
+        path: the file to write; its folder must exist.
+        data: the whole new content.
+        mode: permission bits for the new file; default is what the umask gives.
+    """
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, default_file_mode() if mode is None else mode)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+    sync_dir(path.parent)
+
+
+def sync_dir(path: Path) -> None:
+    """Make a rename or unlink in this folder durable."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def default_file_mode() -> int:
+    """The permission bits that a plain open() would give: mkstemp's 0600 hides cache files."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, *, wait_s: float = 0.0, busy: str = "another run is at work") -> Iterator[None]:
+    """Hold an exclusive lock on `path` (made on demand); the kernel drops it when the process dies.
+
+    Args:
+        path: the lock file; it stays behind, empty, so that no two runs lock different inodes.
+        wait_s: how long to wait for another holder before giving up.
+        busy: what to tell the user then.
+
+    Raises:
+        Refused: the lock is held by another process.
+    """
+    if fcntl is None:  # pragma: no cover
+        yield
+        return
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    deadline = time.monotonic() + wait_s
+    try:
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise Refused(f"{busy} ({path})", hint="wait for it to end, then run again") from None
+                time.sleep(0.05)
+        yield
+    finally:
+        os.close(fd)

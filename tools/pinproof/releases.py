@@ -1,0 +1,264 @@
+"""Releases on PyPI: what exists, single files out of a wheel by range requests, whole sdists."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinproof.console import progress
+from pinproof.errors import CannotCheck, InputError
+from pinproof.paths import atomic_write, cache_dir
+from pinproof.tree import Tree
+
+if TYPE_CHECKING:
+    from pypi_simple import DistributionPackage
+    from remotezip import RemoteZip
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
+_VERSION = re.compile(r"[0-9][A-Za-z0-9.!+]*")
+_OFFLINE_HINT = "check the network, or point PIP_INDEX_URL at a mirror; what is cached keeps working"
+_TIMEOUT_S = 30.0
+
+
+@lru_cache(maxsize=32)
+def distributions(project: str) -> tuple[DistributionPackage, ...]:
+    """Every file of a project on the package index, yanked ones left out.
+
+    Raises:
+        InputError: the index knows no such project.
+        CannotCheck: the index cannot be reached.
+    """
+    import requests
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple
+
+    if not _NAME.fullmatch(project):
+        raise InputError(f"{project!r} is no package name")
+    endpoint = os.environ.get("PIP_INDEX_URL") or PYPI_SIMPLE_ENDPOINT
+    try:
+        with PyPISimple(endpoint=endpoint) as index:
+            page = index.get_project_page(project, timeout=_TIMEOUT_S)
+    except NoSuchProjectError as error:
+        raise InputError(f"the package index has no project {project!r}") from error
+    except requests.RequestException as error:
+        raise CannotCheck(
+            f"cannot reach the package index for {project}: {_why(error)}", hint=_OFFLINE_HINT
+        ) from error
+    return tuple(package for package in page.packages if not package.is_yanked)
+
+
+def versions(project: str) -> list[str]:
+    """The project's final releases, oldest first."""
+    from packaging.version import InvalidVersion, Version
+
+    found = set()
+    for package in distributions(project):
+        try:
+            version = Version(package.version or "")
+        except InvalidVersion:
+            continue
+        if not version.is_prerelease:
+            found.add(version)
+    return [str(version) for version in sorted(found)]
+
+
+class Distribution(msgspec.Struct, frozen=True):
+    """One file of a release: where it is and what its bytes must hash to."""
+
+    filename: str
+    version: str
+    url: str
+    sha256: str
+    size: int | None = None
+
+
+def pick(project: str, version: str, kind: str) -> Distribution:
+    """One file of a release: its "sdist", or its "wheel" (x86-64 Linux first, else any).
+
+    A release's files never change on the index, so the answer is kept on disk.
+
+    Raises:
+        InputError: the release does not exist, or has no such file.
+        CannotCheck: the index cannot be reached, or gives no digest.
+    """
+    if not _NAME.fullmatch(project) or not _VERSION.fullmatch(version):
+        raise InputError(f"{project}=={version} is no release")
+    remembered = cache_dir("index", project) / f"{version}.{kind}.json"
+    with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+        return msgspec.json.decode(remembered.read_bytes(), type=Distribution)
+    found = _pick_from_index(project, version, kind)
+    atomic_write(remembered, msgspec.json.encode(found))
+    return found
+
+
+def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        wanted = Version(version)
+    except InvalidVersion as error:
+        raise InputError(f"{version!r} is no version") from error
+    mine = [p for p in distributions(project) if p.version and _same_version(p.version, wanted)]
+    if not mine:
+        near = ", ".join(versions(project)[-4:])
+        raise InputError(
+            f"{project} has no release {version}", hint=f"the newest are {near}" if near else None
+        )
+    fitting = [p for p in mine if p.package_type == kind]
+    if not fitting:
+        raise InputError(f"{project} {version} has no {kind} on the package index")
+    best = min(fitting, key=lambda p: ("x86_64" not in p.filename, "any" not in p.filename, p.filename))
+    digest = (best.digests or {}).get("sha256", "")
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise CannotCheck(f"the package index gives no sha256 for {best.filename}")
+    return Distribution(best.filename, best.version or version, best.url, digest, best.size)
+
+
+def _same_version(text: str, wanted: object) -> bool:
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        return Version(text) == wanted
+    except InvalidVersion:
+        return False
+
+
+def _why(error: BaseException) -> str:
+    """The shortest true account of a network error: its class and innermost message."""
+    inner = error
+    while inner.__cause__ or inner.__context__:
+        inner = inner.__cause__ or inner.__context__  # type: ignore[assignment]
+    return f"{type(error).__name__}: {inner}"[:200]
+
+
+class WheelFiles:
+    """The files of a wheel on the package index, each read by a range request and cached on disk.
+
+    A file is cached under the wheel's own sha256, so that a re-upload can never mix with it; the
+    zip's CRC guards each member.
+    """
+
+    def __init__(self, wheel: Distribution) -> None:
+        self.filename = wheel.filename
+        self.url = wheel.url
+        self._cache = cache_dir("wheels", wheel.sha256[:2], wheel.sha256)
+        self._zip: RemoteZip | None = None
+        self._names: list[str] | None = None
+
+    def read(self, path: str) -> bytes | None:
+        if path not in self._name_set():
+            return None
+        cached = self._cache / hashlib.sha256(path.encode()).hexdigest()
+        with contextlib.suppress(FileNotFoundError):
+            return cached.read_bytes()
+        with self._network():
+            data: bytes = self._open().read(path)
+        atomic_write(cached, data)
+        return data
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        prefix = under.rstrip("/") + "/" if under else ""
+        yield from (n for n in self._list() if n.startswith(prefix) and n.endswith(suffix))
+
+    def _name_set(self) -> frozenset[str]:
+        return frozenset(self._list())
+
+    def _list(self) -> list[str]:
+        if self._names is None:
+            listing = self._cache / "names"
+            try:
+                self._names = listing.read_text("utf-8").splitlines()
+            except FileNotFoundError:
+                with self._network():
+                    self._names = sorted(n for n in self._open().namelist() if "\n" not in n)
+                atomic_write(listing, "\n".join(self._names).encode())
+        return self._names
+
+    def _open(self) -> RemoteZip:
+        if self._zip is None:
+            from remotezip import RemoteZip
+
+            self._zip = RemoteZip(self.url, timeout=_TIMEOUT_S)
+        return self._zip
+
+    @contextlib.contextmanager
+    def _network(self) -> Iterator[None]:
+        import zipfile
+
+        import requests
+        from remotezip import RemoteIOError
+
+        try:
+            yield
+        except (requests.RequestException, RemoteIOError, zipfile.BadZipFile) as error:
+            raise CannotCheck(f"cannot read {self.filename}: {_why(error)}", hint=_OFFLINE_HINT) from error
+
+
+def release_tree(project: str, version: str) -> Tree:
+    """A release's wheel as a tree; nothing is downloaded but the files that are read.
+
+    Raises:
+        InputError: no such release.
+        CannotCheck: the package index cannot be reached.
+    """
+    wheel = pick(project, version, "wheel")
+    name = re.sub(r"[-.]+", "_", project)
+    return Tree("release", f"{project}=={version}", WheelFiles(wheel), None, name, wheel.version)
+
+
+def parse_release(spec: str, *, default_project: str = "vllm") -> tuple[str, str]:
+    """`vllm==0.28.0` or `0.28.0` as (project, version).
+
+    Raises:
+        InputError: it is neither.
+    """
+    project, _, version = spec.rpartition("==")
+    project = project or default_project
+    if not _NAME.fullmatch(project) or not _VERSION.fullmatch(version.removeprefix("v")):
+        raise InputError(f"{spec!r} is no release", hint="write vllm==0.28.0 or 0.28.0")
+    return project, version.removeprefix("v")
+
+
+def download_sdist(project: str, version: str) -> Path:
+    """The release's sdist in the cache, downloaded with a progress bar, sha256 verified.
+
+    Raises:
+        InputError: no such release, or it has no sdist.
+        CannotCheck: the network fails; nothing half-downloaded is ever used.
+    """
+    import requests
+
+    sdist = pick(project, version, "sdist")
+    target = cache_dir("sdists") / f"{sdist.sha256}.tar.gz"
+    if target.exists():
+        return target
+    seen = hashlib.sha256()
+    chunks: list[bytes] = []
+    try:
+        with (
+            requests.get(sdist.url, stream=True, timeout=_TIMEOUT_S) as reply,
+            progress(f"downloading {sdist.filename}", sdist.size, unit="bytes") as bar,
+        ):
+            reply.raise_for_status()
+            for chunk in reply.iter_content(1 << 18):
+                seen.update(chunk)
+                chunks.append(chunk)
+                bar.advance(len(chunk))
+    except requests.RequestException as error:
+        raise CannotCheck(
+            f"the download of {sdist.filename} broke off: {_why(error)}",
+            hint="run the same command again",
+        ) from error
+    if seen.hexdigest() != sdist.sha256:
+        raise InputError(
+            f"{sdist.filename} has sha256 {seen.hexdigest()}, the index says {sdist.sha256}: not used"
+        )
+    atomic_write(target, b"".join(chunks))
+    return target

@@ -1,0 +1,189 @@
+"""What a tree is: the files of an engine's source root, on disk or in a release on PyPI."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Literal, Protocol
+
+from pinproof.errors import InputError
+
+Kind = Literal["git", "plain", "installed", "release"]
+
+_SKIP_DIRS = {".git", ".venv", "node_modules", "__pycache__"}
+
+
+class Files(Protocol):
+    """Read-only access to a set of files by POSIX path relative to the tree's root."""
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of a file, or None where there is no such regular file."""
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        """Every file below the folder `under` whose name ends with `suffix`, sorted."""
+
+
+class DiskFiles:
+    """Files below a folder on disk; never follows a link that leaves the folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._real_root = Path(os.path.realpath(root))
+
+    def read(self, path: str) -> bytes | None:
+        full = self.root / check_relative(path)
+        real = Path(os.path.realpath(full))
+        if not real.is_relative_to(self._real_root) or not real.is_file():
+            return None
+        return real.read_bytes()
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        base = self.root / under if under else self.root
+        for folder, dirs, names in os.walk(base):  # os.walk does not follow links: no loops
+            dirs[:] = sorted(name for name in dirs if name not in _SKIP_DIRS)
+            relative = os.path.relpath(folder, self.root)
+            prefix = "" if relative == "." else relative.replace(os.sep, "/") + "/"
+            yield from (prefix + name for name in sorted(names) if name.endswith(suffix))
+
+
+class OverlayFiles:
+    """Files with some contents replaced: what a tree would be after a patch, without writing it."""
+
+    def __init__(self, base: Files, changed: Mapping[str, bytes]) -> None:
+        self.base = base
+        self.changed = changed
+
+    def read(self, path: str) -> bytes | None:
+        return self.changed[path] if path in self.changed else self.base.read(path)
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        seen = set(self.base.paths(under, suffix))
+        prefix = under.rstrip("/") + "/" if under else ""
+        seen.update(p for p in self.changed if p.startswith(prefix) and p.endswith(suffix))
+        yield from sorted(seen)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An engine's source root.
+
+    Attributes:
+        kind: git checkout, plain folder (an unpacked sdist), installed package, or release on PyPI.
+        name: how to call it in output: a path as the user gave it, or `vllm==0.28.0`.
+        files: its files.
+        root: where it lies on disk; None for a release.
+        package: the import package it holds, e.g. `vllm`.
+        version: the release it says it is, None when it does not say.
+    """
+
+    kind: Kind
+    name: str
+    files: Files
+    root: Path | None = None
+    package: str = "vllm"
+    version: str | None = None
+
+    def read(self, path: str) -> bytes | None:
+        """The bytes of one file, None when there is none."""
+        return self.files.read(path)
+
+    def read_text(self, path: str) -> str | None:
+        """One file as text; bytes that are no UTF-8 are replaced. None when there is none."""
+        data = self.files.read(path)
+        return None if data is None else data.decode("utf-8", errors="replace")
+
+    def with_changes(self, changed: Mapping[str, bytes]) -> Tree:
+        """This tree with some files' contents replaced; nothing is written."""
+        return replace(self, files=OverlayFiles(self.files, changed))
+
+    def disk_root(self) -> Path:
+        """The root on disk.
+
+        Raises:
+            InputError: the tree is a release on PyPI.
+        """
+        if self.root is None:
+            raise InputError(f"{self.name} is not on disk", hint=f"pinproof fetch {self.name} DIR")
+        return self.root
+
+
+def check_relative(path: str) -> str:
+    """`path` itself when it is a plain relative POSIX path that stays inside the tree.
+
+    Raises:
+        InputError: it is absolute, climbs out, names .git, or holds a NUL or backslash.
+    """
+    parts = PurePosixPath(path).parts
+    bad = (
+        not parts
+        or path.startswith("/")
+        or "\\" in path
+        or "\0" in path
+        or any(part == ".." or part.lower() in (".git", "git~1") for part in parts)
+        or re.match(r"[A-Za-z]:", path) is not None
+    )
+    if bad:
+        raise InputError(f"unsafe path {path!r}: a path must be relative and stay inside the tree")
+    return path
+
+
+def open_tree(path: str | Path, *, package: str = "vllm") -> Tree:
+    """The tree at `path`: a checkout, an unpacked sdist, a site-packages folder or the package itself.
+
+    Raises:
+        InputError: there is nothing there, or it holds no such package.
+    """
+    given = Path(path)
+    if not given.is_dir():
+        what = "is not a folder" if given.exists() else "does not exist"
+        raise InputError(f"{given} {what}", hint="give a checkout, an unpacked sdist or site-packages; "
+                         "`pinproof fetch vllm==0.28.0 DIR` brings one")  # fmt: skip
+    root = given
+    if not (root / package / "__init__.py").is_file():
+        resolved = given.resolve()
+        if resolved.name == package and (given / "__init__.py").is_file():
+            root = given.parent if given.name == package else resolved.parent
+        else:
+            raise InputError(
+                f"{given} is no {package} tree: it holds no {package}/__init__.py",
+                hint=f"give a checkout, an unpacked sdist, site-packages, or the {package} folder itself",
+            )
+    version = _version(root, package)
+    if (root / ".git").exists():
+        kind: Kind = "git"
+    elif _dist_info(root, package) is not None:
+        kind = "installed"
+    else:
+        kind = "plain"
+    return Tree(kind, str(given), DiskFiles(root), root, package, version)
+
+
+def _dist_info(root: Path, package: str) -> Path | None:
+    found = sorted(root.glob(f"{package}-*.dist-info/METADATA"))
+    return found[-1] if found else None
+
+
+def metadata_path(tree: Tree) -> str | None:
+    """Where the tree keeps its core metadata (PKG-INFO or *.dist-info/METADATA), if it has any."""
+    if tree.read("PKG-INFO") is not None:
+        return "PKG-INFO"
+    if tree.root is not None:
+        found = _dist_info(tree.root, tree.package)
+        return None if found is None else found.relative_to(tree.root).as_posix()
+    if tree.version:
+        path = f"{tree.package}-{tree.version}.dist-info/METADATA"
+        return path if tree.read(path) is not None else None
+    return None
+
+
+def _version(root: Path, package: str) -> str | None:
+    metadata = _dist_info(root, package) or root / "PKG-INFO"
+    try:
+        head = metadata.read_text(encoding="utf-8", errors="replace")[:4000]
+    except OSError:
+        return None
+    match = re.search(r"^Version: *([A-Za-z0-9.!+_-]+)", head, re.MULTILINE)
+    return match.group(1) if match else None

@@ -1,0 +1,2 @@
+#!/bin/sh
+. "$(dirname -- "$0")/_venv.sh" && exec "$pinproof" smoke "$@"
