@@ -1,4 +1,4 @@
-"""Releases on PyPI: what exists, single files out of a wheel by range requests, whole sdists."""
+"""Releases on PyPI: which exist, a release's wheel as a tree, whole sdists."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,15 +16,13 @@ from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
 from pinproof.paths import atomic_write, cache_dir
 from pinproof.tree import Tree
+from pinproof.wheelfiles import OFFLINE_HINT, TIMEOUT_S, WheelFiles, why
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage
-    from remotezip import RemoteZip
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.!+]*")
-_OFFLINE_HINT = "check the network, or point PIP_INDEX_URL at a mirror; what is cached keeps working"
-_TIMEOUT_S = 30.0
 
 
 @lru_cache(maxsize=32)
@@ -44,12 +41,12 @@ def distributions(project: str) -> tuple[DistributionPackage, ...]:
     endpoint = os.environ.get("PIP_INDEX_URL") or PYPI_SIMPLE_ENDPOINT
     try:
         with PyPISimple(endpoint=endpoint) as index:
-            page = index.get_project_page(project, timeout=_TIMEOUT_S)
+            page = index.get_project_page(project, timeout=TIMEOUT_S)
     except NoSuchProjectError as error:
         raise InputError(f"the package index has no project {project!r}") from error
     except requests.RequestException as error:
         raise CannotCheck(
-            f"cannot reach the package index for {project}: {_why(error)}", hint=_OFFLINE_HINT
+            f"cannot reach the package index for {project}: {why(error)}", hint=OFFLINE_HINT
         ) from error
     return tuple(package for package in page.packages if not package.is_yanked)
 
@@ -130,77 +127,6 @@ def _same_version(text: str, wanted: object) -> bool:
         return False
 
 
-def _why(error: BaseException) -> str:
-    """The shortest true account of a network error: its class and innermost message."""
-    inner = error
-    while inner.__cause__ or inner.__context__:
-        inner = inner.__cause__ or inner.__context__  # type: ignore[assignment]
-    return f"{type(error).__name__}: {inner}"[:200]
-
-
-class WheelFiles:
-    """The files of a wheel on the package index, each read by a range request and cached on disk.
-
-    A file is cached under the wheel's own sha256, so that a re-upload can never mix with it; the
-    zip's CRC guards each member.
-    """
-
-    def __init__(self, wheel: Distribution) -> None:
-        self.filename = wheel.filename
-        self.url = wheel.url
-        self._cache = cache_dir("wheels", wheel.sha256[:2], wheel.sha256)
-        self._zip: RemoteZip | None = None
-        self._names: list[str] | None = None
-
-    def read(self, path: str) -> bytes | None:
-        if path not in self._name_set():
-            return None
-        cached = self._cache / hashlib.sha256(path.encode()).hexdigest()
-        with contextlib.suppress(FileNotFoundError):
-            return cached.read_bytes()
-        with self._network():
-            data: bytes = self._open().read(path)
-        atomic_write(cached, data)
-        return data
-
-    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
-        prefix = under.rstrip("/") + "/" if under else ""
-        yield from (n for n in self._list() if n.startswith(prefix) and n.endswith(suffix))
-
-    def _name_set(self) -> frozenset[str]:
-        return frozenset(self._list())
-
-    def _list(self) -> list[str]:
-        if self._names is None:
-            listing = self._cache / "names"
-            try:
-                self._names = listing.read_text("utf-8").splitlines()
-            except FileNotFoundError:
-                with self._network():
-                    self._names = sorted(n for n in self._open().namelist() if "\n" not in n)
-                atomic_write(listing, "\n".join(self._names).encode())
-        return self._names
-
-    def _open(self) -> RemoteZip:
-        if self._zip is None:
-            from remotezip import RemoteZip
-
-            self._zip = RemoteZip(self.url, timeout=_TIMEOUT_S)
-        return self._zip
-
-    @contextlib.contextmanager
-    def _network(self) -> Iterator[None]:
-        import zipfile
-
-        import requests
-        from remotezip import RemoteIOError
-
-        try:
-            yield
-        except (requests.RequestException, RemoteIOError, zipfile.BadZipFile) as error:
-            raise CannotCheck(f"cannot read {self.filename}: {_why(error)}", hint=_OFFLINE_HINT) from error
-
-
 def release_tree(project: str, version: str) -> Tree:
     """A release's wheel as a tree; nothing is downloaded but the files that are read.
 
@@ -243,7 +169,7 @@ def download_sdist(project: str, version: str) -> Path:
     chunks: list[bytes] = []
     try:
         with (
-            requests.get(sdist.url, stream=True, timeout=_TIMEOUT_S) as reply,
+            requests.get(sdist.url, stream=True, timeout=TIMEOUT_S) as reply,
             progress(f"downloading {sdist.filename}", sdist.size, unit="bytes") as bar,
         ):
             reply.raise_for_status()
@@ -253,7 +179,7 @@ def download_sdist(project: str, version: str) -> Path:
                 bar.advance(len(chunk))
     except requests.RequestException as error:
         raise CannotCheck(
-            f"the download of {sdist.filename} broke off: {_why(error)}",
+            f"the download of {sdist.filename} broke off: {why(error)}",
             hint="run the same command again",
         ) from error
     if seen.hexdigest() != sdist.sha256:

@@ -1,0 +1,198 @@
+"""Single files out of a wheel on the package index: range requests, neighbours read together, cached."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sqlite3
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from pinproof.console import progress
+from pinproof.errors import CannotCheck, InputError
+from pinproof.paths import cache_dir
+
+if TYPE_CHECKING:
+    from remotezip import RemoteZip
+
+TIMEOUT_S = 30.0
+OFFLINE_HINT = "check the network, or point PIP_INDEX_URL at a mirror; what is cached keeps working"
+
+# A gap that costs less to download than a further request costs in latency (about 10 ms at 10 MB/s).
+_GAP = 128 * 1024
+_LONGEST_RANGE = 8 * 1024 * 1024
+# No source file of a kernel library comes near this; a member that claims more is a zip bomb.
+_LARGEST_MEMBER = 64 * 1024 * 1024
+_LOCAL_HEADER = struct.Struct("<4s5H3I2H")
+_TABLES = """
+create table if not exists listing (path text primary key) without rowid;
+create table if not exists member (path text primary key, data blob not null);
+"""
+
+
+class Remote(Protocol):
+    """What is needed to find a wheel and know its bytes (releases.Distribution has it)."""
+
+    @property
+    def filename(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+def why(error: BaseException) -> str:
+    """The shortest true account of a network error: the innermost exception's class and message."""
+    inner = error
+    while (deeper := inner.__cause__ or inner.__context__) is not None:
+        inner = deeper
+    return f"{type(error).__name__}: {inner}"[:200]
+
+
+class WheelFiles:
+    """The files of one wheel, as pinproof.tree.Files.
+
+    What was read is kept in one SQLite file per wheel, named by the wheel's sha256 so that a
+    re-upload can never mix with it; SQLite keeps it whole under kill -9 and two runs at once. Each
+    member's CRC is checked before it is kept.
+    """
+
+    def __init__(self, wheel: Remote) -> None:
+        if not re.fullmatch(r"[0-9a-f]{64}", wheel.sha256):
+            raise CannotCheck(f"the package index gives no sha256 for {wheel.filename}")
+        self.filename = wheel.filename
+        self.url = wheel.url
+        self._path: Path = cache_dir("wheels") / f"{wheel.sha256}.sqlite"
+        self._db: sqlite3.Connection | None = None
+        self._zip: RemoteZip | None = None
+        self._names: frozenset[str] | None = None
+
+    def read(self, path: str) -> bytes | None:
+        """One member's bytes; a range request when it is not cached yet.
+
+        Raises:
+            CannotCheck: it is not cached and the network fails.
+        """
+        if path not in self._listing():
+            return None
+        row = self._database().execute("select data from member where path = ?", (path,)).fetchone()
+        if row is None:
+            self.prefetch([path])
+            row = self._database().execute("select data from member where path = ?", (path,)).fetchone()
+        return zlib.decompress(row[0])
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        """The members below `under` whose names end with `suffix`, sorted."""
+        prefix = under.rstrip("/") + "/" if under else ""
+        yield from sorted(n for n in self._listing() if n.startswith(prefix) and n.endswith(suffix))
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Bring these members into the cache with as few requests as their places in the wheel allow.
+
+        Raises:
+            InputError: a member is larger than any source file.
+            CannotCheck: the network fails; what already arrived is kept.
+        """
+        db = self._database()
+        have = {path for (path,) in db.execute("select path from member")}
+        wanted = [path for path in dict.fromkeys(paths) if path not in have and path in self._listing()]
+        if not wanted:
+            return
+        with self._network():
+            infos = [self._open().getinfo(path) for path in wanted]
+        for info in infos:
+            if info.file_size > _LARGEST_MEMBER:
+                raise InputError(f"{self.filename}: {info.filename} claims {info.file_size} bytes; not read")
+        runs = _runs(sorted(infos, key=lambda info: info.header_offset))
+        with progress(f"reading {self.filename}", sum(run[1] - run[0] for run in runs), unit="bytes") as bar:
+            for start, stop, members in runs:
+                with self._network():
+                    data = self._range(start, stop)
+                rows = [
+                    (i.filename, zlib.compress(_member(data, i, start, self.filename), 1)) for i in members
+                ]
+                with db:
+                    db.executemany("insert or ignore into member values (?, ?)", rows)
+                bar.advance(stop - start)
+
+    def _listing(self) -> frozenset[str]:
+        if self._names is None:
+            db = self._database()
+            names = [path for (path,) in db.execute("select path from listing")]
+            if not names:
+                with self._network():
+                    names = [n for n in self._open().namelist() if not n.endswith("/")]
+                with db:
+                    db.executemany("insert or ignore into listing values (?)", [(n,) for n in names])
+            self._names = frozenset(names)
+        return self._names
+
+    def _database(self) -> sqlite3.Connection:
+        if self._db is None:
+            self._db = sqlite3.connect(self._path, timeout=30)
+            self._db.execute("pragma journal_mode=wal")
+            self._db.execute("pragma synchronous=normal")
+            self._db.executescript(_TABLES)
+        return self._db
+
+    def _open(self) -> RemoteZip:
+        if self._zip is None:
+            from remotezip import RemoteZip
+
+            self._zip = RemoteZip(self.url, timeout=TIMEOUT_S)
+        return self._zip
+
+    def _range(self, start: int, stop: int) -> bytes:
+        import requests
+
+        reply = requests.get(self.url, headers={"Range": f"bytes={start}-{stop - 1}"}, timeout=TIMEOUT_S)
+        reply.raise_for_status()
+        if reply.status_code != 206 or len(reply.content) != stop - start:
+            raise CannotCheck(f"the server of {self.filename} does not answer range requests")
+        return reply.content
+
+    @contextlib.contextmanager
+    def _network(self) -> Iterator[None]:
+        import requests
+        from remotezip import RemoteIOError
+
+        try:
+            yield
+        except (requests.RequestException, RemoteIOError, zipfile.BadZipFile) as error:
+            raise CannotCheck(f"cannot read {self.filename}: {why(error)}", hint=OFFLINE_HINT) from error
+
+
+def _runs(infos: list[zipfile.ZipInfo]) -> list[tuple[int, int, list[zipfile.ZipInfo]]]:
+    """Members in file order, grouped into byte ranges that skip only small gaps."""
+    runs: list[tuple[int, int, list[zipfile.ZipInfo]]] = []
+    for info in infos:
+        # The local header repeats the name and has an extra field of its own length: leave room.
+        stop = (
+            info.header_offset + _LOCAL_HEADER.size + len(info.orig_filename) * 4 + 512 + info.compress_size
+        )
+        if runs and info.header_offset - runs[-1][1] < _GAP and stop - runs[-1][0] < _LONGEST_RANGE:
+            start, _, members = runs.pop()
+            runs.append((start, stop, [*members, info]))
+        else:
+            runs.append((info.header_offset, stop, [info]))
+    return runs
+
+
+def _member(data: bytes, info: zipfile.ZipInfo, start: int, wheel: str) -> bytes:
+    """One member out of a range of the zip that begins at `start` (APPNOTE.TXT 4.3.7, local header)."""
+    at = info.header_offset - start
+    fields = _LOCAL_HEADER.unpack_from(data, at)
+    body = at + _LOCAL_HEADER.size + fields[9] + fields[10]
+    packed = data[body : body + info.compress_size]
+    if info.compress_type == zipfile.ZIP_DEFLATED:
+        unpacker = zlib.decompressobj(-15)
+        content = unpacker.decompress(packed, info.file_size + 1)
+    else:
+        content = packed
+    if fields[0] != b"PK\x03\x04" or len(content) != info.file_size or zlib.crc32(content) != info.CRC:
+        raise InputError(f"{wheel}: {info.filename} is damaged (size or CRC does not match)")
+    return content
