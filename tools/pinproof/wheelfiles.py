@@ -151,7 +151,7 @@ class WheelFiles:
 
         reply = requests.get(self.url, headers={"Range": f"bytes={start}-{stop - 1}"}, timeout=TIMEOUT_S)
         reply.raise_for_status()
-        if reply.status_code != 206 or len(reply.content) != stop - start:
+        if reply.status_code != 206 or len(reply.content) > stop - start:
             raise CannotCheck(f"the server of {self.filename} does not answer range requests")
         return reply.content
 
@@ -185,6 +185,8 @@ def _runs(infos: list[zipfile.ZipInfo]) -> list[tuple[int, int, list[zipfile.Zip
 def _member(data: bytes, info: zipfile.ZipInfo, start: int, wheel: str) -> bytes:
     """One member out of a range of the zip that begins at `start` (APPNOTE.TXT 4.3.7, local header)."""
     at = info.header_offset - start
+    if len(data) < at + _LOCAL_HEADER.size:
+        raise InputError(f"{wheel}: {info.filename} is cut short")
     fields = _LOCAL_HEADER.unpack_from(data, at)
     body = at + _LOCAL_HEADER.size + fields[9] + fields[10]
     packed = data[body : body + info.compress_size]
