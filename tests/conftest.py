@@ -1,0 +1,68 @@
+"""Fixtures for all tests: a cache of their own, the real patch, and small trees shaped like vLLM's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.series import find_patch
+
+REPO = Path(__file__).parent.parent
+MODEL = "vllm/models/kimi_k3/nvidia/model.py"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Unit tests never see the user's cache; tests marked `registry` share one, so downloads are kept."""
+    if request.node.get_closest_marker("registry") is None:
+        monkeypatch.setenv("PINPROOF_CACHE", str(tmp_path / "pinproof-cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quiet_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Real git, but none of the developer's own settings."""
+    config = tmp_path_factory.mktemp("git") / "config"
+    config.write_text(
+        "[user]\n\tname = Test Person\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
+    before = {key: os.environ.get(key) for key in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM")}
+    os.environ.update(GIT_CONFIG_GLOBAL=str(config), GIT_CONFIG_NOSYSTEM="1")
+    yield
+    for key, value in before.items():
+        os.environ.pop(key) if value is None else os.environ.__setitem__(key, value)
+
+
+@pytest.fixture
+def patch() -> Patch:
+    """The real patch 0001."""
+    return find_patch("0001", REPO / "patches/vllm")
+
+
+def hunk_file(patch: Patch, *, fixed: bool) -> bytes:
+    """A stand-in for the patched file: the hunk's real lines at their real place, filler around them."""
+    hunk = patch.diffs[0].hunks[0]
+    lines = hunk.new() if fixed else hunk.old()
+    return b"# filler\n" * (hunk.old_start - 1) + b"".join(lines) + b"# filler\n" * 20
+
+
+@pytest.fixture
+def broken_tree(tmp_path: Path, patch: Patch) -> Path:
+    """A plain folder that holds the package and the file as it was before the fix."""
+    root = tmp_path / "tree"
+    model = root / MODEL
+    model.parent.mkdir(parents=True)
+    (root / "vllm" / "__init__.py").write_bytes(b"")
+    model.write_bytes(hunk_file(patch, fixed=False))
+    return root
+
+
+@pytest.fixture
+def broken_git_tree(broken_tree: Path) -> Path:
+    """The same as a git checkout with one commit."""
+    for args in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run(["git", *args], cwd=broken_tree, check=True)
+    return broken_tree

@@ -1,0 +1,51 @@
+"""Arguments that several commands share: `[PATCH] TREE`, `--patches`, `--json`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pinproof.errors import InputError
+from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.series import find_patch, load_series
+from pinproof.tree import Tree, open_tree
+
+
+def add_patches(parser: argparse.ArgumentParser) -> None:
+    """Add `--patches DIR`."""
+    parser.add_argument(
+        "--patches", type=Path, metavar="DIR", help="the patch folder (default: patches/vllm)"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add `--json`."""
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+
+
+def add_patch_and_tree(parser: argparse.ArgumentParser) -> None:
+    """Add `[PATCH] TREE`; read them back with patch_and_tree()."""
+    parser.add_argument(
+        "targets", nargs="*", metavar="[PATCH] TREE",
+        help="a patch (0001, its name or a path; default: the whole series) and a tree "
+        "(a vLLM checkout, an unpacked sdist, site-packages, or the vllm folder)",
+    )  # fmt: skip
+    add_patches(parser)
+
+
+def patch_and_tree(args: argparse.Namespace) -> tuple[list[Patch], Tree]:
+    """The patches and the tree that the arguments name.
+
+    Raises:
+        InputError: there is no tree, or too much was given.
+    """
+    targets: list[str] = args.targets
+    if not targets:
+        raise InputError(
+            "which tree?", hint="give a vLLM tree, or bring one: pinproof fetch vllm==0.28.0 DIR"
+        )
+    if len(targets) > 2:
+        raise InputError(f"one patch and one tree, not {len(targets)} arguments: {' '.join(targets)}")
+    tree = open_tree(targets[-1])
+    patches = [find_patch(targets[0], args.patches)] if len(targets) == 2 else load_series(args.patches)
+    return patches, tree

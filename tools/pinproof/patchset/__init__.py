@@ -1,0 +1,1 @@
+"""Patches kept as files: parse, lint, judge, apply, revert and export them."""
