@@ -49,3 +49,18 @@ def patch_and_tree(args: argparse.Namespace) -> tuple[list[Patch], Tree]:
     tree = open_tree(targets[-1])
     patches = [find_patch(targets[0], args.patches)] if len(targets) == 2 else load_series(args.patches)
     return patches, tree
+
+
+def tree_or_release(tree: str | None, release: str | None) -> Tree:
+    """The tree on disk, or the release on PyPI, whichever was given.
+
+    Raises:
+        InputError: neither or both were given.
+    """
+    if (tree is None) == (release is None):
+        raise InputError("give a tree or --release, one of them", hint="e.g. --release vllm==0.28.0")
+    if release is not None:
+        from pinproof.releases import parse_release, release_tree
+
+        return release_tree(*parse_release(release))
+    return open_tree(str(tree))
