@@ -1,4 +1,4 @@
-"""Touched Python files compile here and at the lowest Python the tree supports, or the gate says where not."""
+"""Touched files compile here and at the lowest Python the tree supports, or the gate says where not."""
 
 from __future__ import annotations
 

@@ -61,15 +61,19 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = stdout()
     view = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for header in headers:
         view.add_column(header, overflow="fold")
     for row in rows:
         view.add_row(*(Text(clean(cell), style=_STYLES.get(cell, "")) for cell in row))
-    if not console.is_terminal:
-        console.width = 200
-    console.print(view)
+    console = stdout()
+    if console.is_terminal:
+        console.print(view)
+        return
+    console.width = 200
+    with console.capture() as captured:
+        console.print(view)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 _STYLES = {

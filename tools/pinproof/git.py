@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from pinproof.errors import InputError
@@ -38,6 +39,8 @@ def git_env(extra: dict[str, str] | None = None) -> dict[str, str]:
     """The environment for git: the caller's, less what redirects git, with untranslated messages."""
     env = {key: value for key, value in os.environ.items() if key not in _DROP}
     env.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0")
+    # A partial clone would fetch missing objects through whatever its config names as upload-pack.
+    env.update(GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none")
     env.update(extra or {})
     return env
 
@@ -49,6 +52,7 @@ def git(
     stdin: bytes | None = None,
     check: bool = True,
     env: dict[str, str] | None = None,
+    transport: str | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run one git command with no hook, filter program, pager or prompt of the tree's own.
 
@@ -58,6 +62,7 @@ def git(
         stdin: bytes for its standard input.
         check: raise when it exits non-zero.
         env: variables to add.
+        transport: the protocols it may use, e.g. "https" or "file:https:ssh"; none by default.
 
     Returns:
         The finished process, output captured as bytes.
@@ -65,10 +70,13 @@ def git(
     Raises:
         InputError: git is missing, or it failed and `check` is on.
     """
+    extra = dict(env or {})
+    if transport is not None:
+        extra["GIT_ALLOW_PROTOCOL"] = transport
     try:
         done = subprocess.run(
-            ["git", *_NO_CODE, *args], cwd=cwd, input=stdin, env=git_env(env), capture_output=True,
-            check=False, stdin=subprocess.DEVNULL if stdin is None else None,
+            ["git", *_NO_CODE, *_no_filters(cwd), *args], cwd=cwd, input=stdin, env=git_env(extra),
+            capture_output=True, check=False, stdin=subprocess.DEVNULL if stdin is None else None,
         )  # fmt: skip
     except FileNotFoundError as error:
         raise InputError("git is not installed", hint="install git 2.34 or newer") from error
@@ -76,6 +84,31 @@ def git(
         text = done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
         raise InputError(f"git {args[0]} failed in {cwd}: {text}")
     return done
+
+
+@lru_cache(maxsize=64)
+def _no_filters(cwd: Path) -> tuple[str, ...]:
+    """Overrides for the clean, smudge and process programs that the repository's own config names."""
+    listing = subprocess.run(
+        ["git", "config", "--local", "--includes", "--null", "--name-only", "--get-regexp", r"^filter\."],
+        cwd=cwd, env=git_env(), capture_output=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    names = [name.decode(errors="replace") for name in listing.stdout.split(b"\0") if name]
+    overrides: list[str] = []
+    for name in names:
+        overrides += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
+    return tuple(overrides)
+
+
+def check_worktree(root: Path) -> None:
+    """Make sure that git, run in `root`, works on `root` and nowhere else.
+
+    Raises:
+        InputError: the repository's config points its work tree at another folder (core.worktree).
+    """
+    top = git_text(["rev-parse", "--show-toplevel"], cwd=root)
+    if os.path.realpath(top) != os.path.realpath(root):
+        raise InputError(f"{root} is no git work tree of its own: git would work on {top}")
 
 
 def git_text(args: Sequence[str], *, cwd: Path) -> str:

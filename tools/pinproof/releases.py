@@ -66,6 +66,29 @@ def versions(project: str) -> list[str]:
     return [str(version) for version in sorted(found)]
 
 
+def versions_between(project: str, first: str, last: str) -> list[str]:
+    """The final releases from `first` to `last`, both included; remembered for when there is no network.
+
+    Raises:
+        InputError: there is none.
+        CannotCheck: the index cannot be reached and the range was never asked for before.
+    """
+    from packaging.version import Version
+
+    remembered = cache_dir("index", project) / f"{first}..{last}.json"
+    try:
+        known = versions(project)
+    except CannotCheck:
+        if not remembered.exists():
+            raise
+        return msgspec.json.decode(remembered.read_bytes(), type=list[str])
+    found = [text for text in known if Version(first) <= Version(text) <= Version(last)]
+    if not found:
+        raise InputError(f"{project} has no release from {first} to {last}")
+    atomic_write(remembered, msgspec.json.encode(found))
+    return found
+
+
 class Distribution(msgspec.Struct, frozen=True):
     """One file of a release: where it is and what its bytes must hash to."""
 

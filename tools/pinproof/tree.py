@@ -50,9 +50,9 @@ class DiskFiles:
 
 
 class OverlayFiles:
-    """Files with some contents replaced: what a tree would be after a patch, without writing it."""
+    """Files with some contents replaced (None: removed): a tree after a patch, without writing it."""
 
-    def __init__(self, base: Files, changed: Mapping[str, bytes]) -> None:
+    def __init__(self, base: Files, changed: Mapping[str, bytes | None]) -> None:
         self.base = base
         self.changed = changed
 
@@ -62,7 +62,11 @@ class OverlayFiles:
     def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
         seen = set(self.base.paths(under, suffix))
         prefix = under.rstrip("/") + "/" if under else ""
-        seen.update(p for p in self.changed if p.startswith(prefix) and p.endswith(suffix))
+        for path, content in self.changed.items():
+            if content is None:
+                seen.discard(path)
+            elif path.startswith(prefix) and path.endswith(suffix):
+                seen.add(path)
         yield from sorted(seen)
 
 
@@ -95,7 +99,7 @@ class Tree:
         data = self.files.read(path)
         return None if data is None else data.decode("utf-8", errors="replace")
 
-    def with_changes(self, changed: Mapping[str, bytes]) -> Tree:
+    def with_changes(self, changed: Mapping[str, bytes | None]) -> Tree:
         """This tree with some files' contents replaced; nothing is written."""
         return replace(self, files=OverlayFiles(self.files, changed))
 

@@ -64,3 +64,28 @@ def tree_or_release(tree: str | None, release: str | None) -> Tree:
 
         return release_tree(*parse_release(release))
     return open_tree(str(tree))
+
+
+def add_libraries(parser: argparse.ArgumentParser) -> None:
+    """Add `--library NAME=SPEC`; read it back with libraries()."""
+    parser.add_argument(
+        "--library", action="append", default=[], metavar="NAME=SPEC",
+        help="take this library's signatures from a folder, a wheel, a version or a git URL at a commit",
+    )  # fmt: skip
+
+
+def libraries(args: argparse.Namespace) -> dict[str, str]:
+    """The --library options as a mapping.
+
+    Raises:
+        InputError: one is not NAME=SPEC.
+    """
+    found: dict[str, str] = {}
+    for text in args.library:
+        name, equals, spec = text.partition("=")
+        if not (name and equals and spec):
+            raise InputError(
+                f"--library {text!r} is not NAME=SPEC", hint="e.g. --library deep_gemm=../DeepGEMM"
+            )
+        found[name] = spec
+    return found
