@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pinproof.errors import Conflict, InputError
 from pinproof.git import git
-from pinproof.patchset.change import contents_after, text_state
+from pinproof.patchset.change import contents_after
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
 from pinproof.tree import Tree
@@ -43,8 +43,7 @@ def export_series(series: Sequence[Patch], tree: Tree) -> dict[str, bytes]:
     Raises:
         Conflict: a patch is neither in the tree nor does it apply.
     """
-    base = _without(series, tree)
-    edits = {path: tree.read(path) for path in base if _all_applied(series, tree)}
+    base, edits = _base_and_edits(series, tree)
     out: dict[str, bytes] = {}
     state: dict[str, bytes | None] = dict(base)
     for position, patch in enumerate(series):
@@ -57,19 +56,52 @@ def export_series(series: Sequence[Patch], tree: Tree) -> dict[str, bytes]:
     return out
 
 
-def _all_applied(series: Sequence[Patch], tree: Tree) -> bool:
-    return all(text_state(tree, patch) == "applied" for patch in series)
+def _base_and_edits(
+    series: Sequence[Patch], tree: Tree
+) -> tuple[dict[str, bytes | None], dict[str, bytes | None]]:
+    """The touched files without the series, and as edited where they are.
+
+    A git tree whose files differ from its commit, and to which the series no longer applies, has the
+    series in and perhaps edited: the commit is the base and the files are the edits. Any other tree
+    has no edits, and patches that are in are taken out, last first.
+    """
+    now: dict[str, bytes | None] = {path: tree.read(path) for patch in series for path in patch.paths()}
+    committed = _committed(tree, now)
+    if committed is not None and committed != now and not _applies(series, tree, now):
+        return _taken_out(series, tree, committed), now
+    return _taken_out(series, tree, now), {}
 
 
-def _without(series: Sequence[Patch], tree: Tree) -> dict[str, bytes | None]:
-    """The touched files with every patch that is in the tree taken out, last first."""
-    state: dict[str, bytes | None] = {path: tree.read(path) for patch in series for path in patch.paths()}
+def _applies(series: Sequence[Patch], tree: Tree, base: Contents) -> bool:
+    state = dict(base)
+    try:
+        for patch in series:
+            state.update(contents_after(tree.with_changes(state), patch))
+    except Conflict:
+        return False
+    return True
+
+
+def _taken_out(series: Sequence[Patch], tree: Tree, contents: Contents) -> dict[str, bytes | None]:
+    """The contents without the patches that are in.
+
+    Raises:
+        Conflict: a patch is neither in nor applies; its hunk is named.
+    """
+    state = dict(contents)
     for patch in reversed(series):
         try:
             state.update(contents_after(tree.with_changes(state), patch, reverse=True))
         except Conflict:
-            contents_after(tree.with_changes(state), patch)  # raises with the hunk when it fits neither way
+            contents_after(tree.with_changes(state), patch)
     return state
+
+
+def _committed(tree: Tree, paths: Iterable[str]) -> dict[str, bytes | None] | None:
+    if tree.kind != "git" or tree.root is None:
+        return None
+    shown = {path: git(["show", f"HEAD:{path}"], cwd=tree.root, check=False) for path in paths}
+    return {path: done.stdout if done.returncode == 0 else None for path, done in shown.items()}
 
 
 def format_patch(patch: Patch, before: Contents, after: Contents) -> bytes:
@@ -145,8 +177,9 @@ def _with_real_marks(made: bytes, real: bytes) -> bytes:
 
     def take(match: re.Match[bytes]) -> bytes:
         theirs: bytes = next(wanted, match[0])
-        same_kind = theirs[:2] == match[0][:2]
+        if theirs[:2] != match[0][:2]:
+            return match[0]
         same_place = theirs.startswith(b"index") or theirs.split(b"@@")[1] == match[0].split(b"@@")[1]
-        return theirs if same_kind and same_place else match[0]
+        return theirs if same_place else match[0]
 
     return _MARKS.sub(take, made)
