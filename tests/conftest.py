@@ -11,8 +11,9 @@ import pytest
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import find_patch
 
+from tests.trees import SITU, make_tree
+
 REPO = Path(__file__).parent.parent
-MODEL = "vllm/models/kimi_k3/nvidia/model.py"
 
 
 @pytest.fixture(autouse=True)
@@ -42,22 +43,10 @@ def patch() -> Patch:
     return find_patch("0001", REPO / "patches/vllm")
 
 
-def hunk_file(patch: Patch, *, fixed: bool) -> bytes:
-    """A stand-in for the patched file: the hunk's real lines at their real place, filler around them."""
-    hunk = patch.diffs[0].hunks[0]
-    lines = hunk.new() if fixed else hunk.old()
-    return b"# filler\n" * (hunk.old_start - 1) + b"".join(lines) + b"# filler\n" * 20
-
-
 @pytest.fixture
 def broken_tree(tmp_path: Path, patch: Patch) -> Path:
-    """A plain folder that holds the package and the file as it was before the fix."""
-    root = tmp_path / "tree"
-    model = root / MODEL
-    model.parent.mkdir(parents=True)
-    (root / "vllm" / "__init__.py").write_bytes(b"")
-    model.write_bytes(hunk_file(patch, fixed=False))
-    return root
+    """A plain tree on which the patch is needed: old names at the call, new names in the library."""
+    return make_tree(tmp_path / "tree", patch, fixed=False, declares=SITU)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pinproof.errors import Conflict
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import FileDiff, Patch, parse_patch
 
-from tests.conftest import hunk_file
+from tests.trees import model_file
 
 HEAD = b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\nFrom: A <a@b.c>\nDate: x\nSubject: y\n\n"
 
@@ -70,22 +70,22 @@ def test_on_another_file_the_engine_does_what_git_apply_does(old: bytes, new: by
 
 
 def test_a_moved_hunk_is_found(patch: Patch) -> None:
-    moved = b"# more\n" * 40 + hunk_file(patch, fixed=False)
+    moved = b"# more\n" * 40 + model_file(patch, fixed=False)
     after = apply_diff(moved, patch.diffs[0])
-    assert after == b"# more\n" * 40 + hunk_file(patch, fixed=True)
+    assert after == b"# more\n" * 40 + model_file(patch, fixed=True)
 
 
 def test_a_conflict_names_the_hunk_and_the_missing_line(patch: Patch) -> None:
     with pytest.raises(
         Conflict, match=r"hunk 1 \(line 486\) does not apply: the file has no line 'activation_beta"
     ):
-        apply_diff(hunk_file(patch, fixed=True), patch.diffs[0])
+        apply_diff(model_file(patch, fixed=True), patch.diffs[0])
 
 
 def test_a_crlf_file_stays_a_crlf_file(patch: Patch) -> None:
-    before = hunk_file(patch, fixed=False).replace(b"\n", b"\r\n")
+    before = model_file(patch, fixed=False).replace(b"\n", b"\r\n")
     after = apply_diff(before, patch.diffs[0])
-    assert after == hunk_file(patch, fixed=True).replace(b"\n", b"\r\n")
+    assert after == model_file(patch, fixed=True).replace(b"\n", b"\r\n")
 
 
 def test_a_missing_file_is_a_conflict(patch: Patch) -> None:

@@ -11,7 +11,7 @@ from pinproof.patchset.export import canonical, export_series
 from pinproof.patchset.patchfile import Patch, parse_patch
 from pinproof.tree import open_tree
 
-from tests.conftest import MODEL, hunk_file
+from tests.trees import MODEL, model_file
 
 
 def section_masked(raw: bytes) -> list[bytes]:
@@ -22,7 +22,7 @@ def section_masked(raw: bytes) -> list[bytes]:
 
 @pytest.mark.parametrize("fixed", [False, True])
 def test_a_tree_with_the_patch_in_or_out_exports_it(broken_tree: Path, patch: Patch, fixed: bool) -> None:
-    (broken_tree / MODEL).write_bytes(hunk_file(patch, fixed=fixed))
+    (broken_tree / MODEL).write_bytes(model_file(patch, fixed=fixed))
     made = export_series([patch], open_tree(broken_tree))[patch.name]
     assert section_masked(made) == section_masked(patch.raw)
 
@@ -34,7 +34,7 @@ def test_an_export_of_an_export_changes_nothing(broken_tree: Path, patch: Patch)
 
 
 def test_an_edit_beside_the_applied_patch_goes_into_it(broken_git_tree: Path, patch: Patch) -> None:
-    (broken_git_tree / MODEL).write_bytes(hunk_file(patch, fixed=True) + b"# refreshed\n")
+    (broken_git_tree / MODEL).write_bytes(model_file(patch, fixed=True) + b"# refreshed\n")
     made = parse_patch(export_series([patch], open_tree(broken_git_tree))[patch.name], patch.name)
     assert len(made.diffs[0].hunks) == 2
     assert made.diffs[0].hunks[1].lines[-1] == b"+# refreshed\n"
@@ -43,7 +43,7 @@ def test_an_edit_beside_the_applied_patch_goes_into_it(broken_git_tree: Path, pa
 def test_an_edit_of_the_patchs_own_lines_refreshes_it_against_the_commit(
     broken_git_tree: Path, patch: Patch
 ) -> None:
-    edited = hunk_file(patch, fixed=True).replace(b"situ_beta=self.activation_beta", b"situ_beta=self.beta")
+    edited = model_file(patch, fixed=True).replace(b"situ_beta=self.activation_beta", b"situ_beta=self.beta")
     (broken_git_tree / MODEL).write_bytes(edited)
     made = export_series([patch], open_tree(broken_git_tree))[patch.name]
     assert b"+            situ_beta=self.beta,\n" in made
@@ -73,7 +73,7 @@ def test_a_tree_that_fits_neither_way_is_a_conflict_with_its_hunk(broken_tree: P
 def test_git_am_takes_the_exported_patch(broken_git_tree: Path, patch: Patch) -> None:
     made = export_series([patch], open_tree(broken_git_tree))[patch.name]
     subprocess.run(["git", "am", "-q", "-"], input=made, cwd=broken_git_tree, check=True)
-    assert (broken_git_tree / MODEL).read_bytes() == hunk_file(patch, fixed=True)
+    assert (broken_git_tree / MODEL).read_bytes() == model_file(patch, fixed=True)
 
 
 def test_the_canonical_form_of_the_real_patch_is_its_bytes(patch: Patch) -> None:

@@ -1,0 +1,98 @@
+"""Apply patches where they are needed; --revert takes them back out.
+
+The verdict decides, not the text: a patch is written when the call is broken on this tree and the patch
+mends it; "already applied" writes nothing and is a success; anything else is refused with the reason.
+All files change or none does. A git tree is changed through git (index and worktree agree); a plain
+folder or an installed package through a journal, so that even a killed run leaves every file whole.
+
+  pinproof apply TREE              the whole series, where needed
+  pinproof apply 0001 TREE         one patch
+  pinproof apply --dry-run TREE    show the diff, write nothing
+  pinproof apply --revert TREE     take the series out again
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pinproof.commands.common import add_json, add_libraries, add_patch_and_tree, libraries, patch_and_tree
+from pinproof.console import emit_json, note, say
+from pinproof.errors import CannotCheck, Conflict
+
+if TYPE_CHECKING:
+    from pinproof.patchset.apply import Plan
+    from pinproof.patchset.patchfile import Patch
+    from pinproof.tree import Tree
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_patch_and_tree(parser)
+    parser.add_argument("--revert", action="store_true", help="take the patches out, last first")
+    parser.add_argument("--dry-run", action="store_true", help="show the diff and write nothing")
+    parser.add_argument(
+        "--3way", dest="three_way", action="store_true", help="merge where the text does not apply"
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="write although the verdict is against it (says what breaks)"
+    )
+    add_libraries(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from pinproof.patchset.apply import carry_out, plan_revert, settle_tree, unified_diff
+    from pinproof.patchset.series import load_series
+
+    patches, tree = patch_and_tree(args)
+    named = len(args.targets) == 2
+    if not args.dry_run and (done := settle_tree(tree)):
+        note(f"pinproof apply: {done}")
+    plan = plan_revert(patches, tree, named=named) if args.revert else _plan(patches, tree, args, named=named)
+    if plan.contents and not args.dry_run:
+        carry_out(plan, tree, series=load_series(args.patches) if named else patches, reverse=args.revert)
+    _show(plan, tree, args, unified_diff(plan, tree) if args.dry_run else "")
+    return 0
+
+
+def _plan(patches: list[Patch], tree: Tree, args: argparse.Namespace, *, named: bool) -> Plan:
+    from pinproof.patchset.apply import plan_apply
+
+    try:
+        return plan_apply(
+            patches, tree, named=named, force=args.force, three_way=args.three_way, libraries=libraries(args)
+        )
+    except Conflict as error:
+        raise Conflict(error.message, hint=error.hint or _where_it_applies(patches, tree)) from error
+
+
+def _where_it_applies(patches: list[Patch], tree: Tree) -> str | None:
+    """What a person needs next: the base the patch was made on, and the nearest release that takes it."""
+    from pinproof.patchset.timemachine import closest_release
+
+    base = ", ".join(f"{diff.path} blob {(diff.old_id or '?')[:12]}" for diff in patches[0].diffs)
+    try:
+        release = closest_release(patches[0], tree.version)
+    except CannotCheck as error:
+        return f"made on {base}; nearest release unknown: {error.message}"
+    where = f"the nearest release it applies to is {release}" if release else "no release near takes it"
+    return f"made on {base}; {where}; --3way tries a merge"
+
+
+def _show(plan: Plan, tree: Tree, args: argparse.Namespace, diff: str) -> None:
+    import msgspec
+
+    if args.json:
+        steps = msgspec.to_builtins(plan.steps)
+        emit_json("pinproof.apply/1", {
+            "tree": tree.name, "dry_run": args.dry_run, "revert": args.revert, "steps": steps,
+            "files": sorted(plan.contents) if not args.dry_run else [], "diff": diff,
+        })  # fmt: skip
+        return
+    for step in plan.steps:
+        would = "would be " if args.dry_run and step.action == "write" else ""
+        say(f"{step.patch}: {would}{step.note}")
+    if diff:
+        say(diff.rstrip("\n"))
+    elif plan.contents:
+        say(f"changed in {tree.name}: {', '.join(sorted(plan.contents))}")

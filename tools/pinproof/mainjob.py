@@ -1,0 +1,82 @@
+"""The main job: from "is this patch needed here?" to "applied, compiled, the contract holds"."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from pinproof.contract.model import CallCheck
+from pinproof.gate import GateResult
+from pinproof.gates.compile import compile_gate
+from pinproof.patchset.apply import Plan, carry_out, plan_apply, settle_tree
+from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.verdict import Verdict, judge
+from pinproof.tree import Tree
+
+
+class MainJob(msgspec.Struct, frozen=True, kw_only=True):
+    """What the main job did with one patch: the verdict before and after, the plan, two gates."""
+
+    patch: str
+    before: Verdict
+    after: Verdict
+    plan: Plan
+    contract: GateResult
+    compile: GateResult
+
+
+def run_main_job(
+    patch: Patch, tree: Tree, *, series: Sequence[Patch], libraries: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+) -> MainJob:  # fmt: skip
+    """Judge, apply, and prove one patch on one tree.
+
+    Args:
+        patch: the patch.
+        tree: a tree on disk; it is changed when the patch is needed, unless `dry_run`.
+        series: the whole set, to tell its changes from other people's.
+        libraries: signature sources by library name.
+        dry_run: prove on the would-be contents and write nothing.
+
+    Raises:
+        Refused: the verdict is against the patch, or the tree is dirty.
+        Conflict: the contract is broken and the patch does not apply.
+    """
+    if not dry_run:
+        settle_tree(tree)
+    before = judge(patch, tree, libraries)
+    plan = plan_apply([patch], tree, named=True, libraries=libraries)
+    if plan.contents and not dry_run:
+        carry_out(plan, tree, series=series)
+    patched = tree.with_changes(plan.contents) if dry_run else tree
+    started = time.monotonic()
+    after = judge(patch, patched, libraries)
+    contract = contract_result(before, after, time.monotonic() - started)
+    return MainJob(
+        patch=patch.name, before=before, after=after, plan=plan, contract=contract,
+        compile=compile_gate(patched, patch.paths()),
+    )  # fmt: skip
+
+
+def contract_result(before: Verdict, after: Verdict, duration_s: float) -> GateResult:
+    """The contract gate's result for a patch: the calls it is about bind to the pinned signature."""
+    if after.verdict == "unknown":
+        return GateResult(
+            gate="contract", outcome="skip", summary="the signature cannot be had", reason=after.sentence,
+            clear="give the library with --library NAME=PATH", duration_s=duration_s,
+        )  # fmt: skip
+    broken = [call for call in after.calls if call.failing]
+    holds = after.verdict == "applied" and not broken
+    changed = f"before: {before.verdict}; " if before.verdict != after.verdict else ""
+    return GateResult(
+        gate="contract", outcome="pass" if holds else "fail", duration_s=duration_s,
+        summary=f"{changed}{_reading(after.calls)}",
+        details={"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)},
+    )  # fmt: skip
+
+
+def _reading(calls: Sequence[CallCheck]) -> str:
+    bound = sum(1 for call in calls if not call.drifts and call.open is None)
+    return f"{bound} of {len(calls)} call(s) of the patch bind to the pinned signature"

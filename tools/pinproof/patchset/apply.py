@@ -1,0 +1,248 @@
+"""Apply and revert: decide by the verdict, then change all files or none."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pinproof.errors import Conflict, Refused
+from pinproof.git import check_worktree, git
+from pinproof.patchset.change import contents_after, text_state
+from pinproof.patchset.engine import apply_diff
+from pinproof.patchset.journal import Change, settle, tree_lock, write_all
+from pinproof.patchset.merge import merge_three_way
+from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.verdict import Verdict, judge
+from pinproof.tree import Tree
+
+_REFUSALS = ("not-needed", "obsolete", "absent", "unknown")
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be done about one patch: `write`, or `nothing` with the reason in `note`."""
+
+    patch: str
+    action: str
+    note: str
+    verdict: Verdict | None = None
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """The steps, and the resulting contents of every file that changes, by path."""
+
+    steps: tuple[Step, ...]
+    contents: dict[str, bytes | None]
+    patches: tuple[Patch, ...]
+    merged: bool = False
+
+
+def plan_apply(
+    patches: Sequence[Patch], tree: Tree, *, named: bool, force: bool = False, three_way: bool = False,
+    libraries: Mapping[str, str] | None = None,
+) -> Plan:  # fmt: skip
+    """What applying these patches in order would do; nothing is written.
+
+    Args:
+        patches: in series order; each sees the tree as the ones before leave it.
+        tree: the tree.
+        named: the user named the patch: then a refusal stops the run. In a whole series a patch
+            that this tree does not want is passed over.
+        force: write a patch whose text applies although the verdict is against it.
+        three_way: merge where the text does not apply.
+        libraries: signature sources by library name.
+
+    Raises:
+        Refused: the verdict of a named patch is against it, or that of every patch is.
+        Conflict: the contract is broken and the patch does not apply.
+    """
+    steps: list[Step] = []
+    todo: list[Patch] = []
+    contents: dict[str, bytes | None] = {}
+    merged = False
+    refusal: Refused | None = None
+    for patch in patches:
+        state = tree.with_changes(contents)
+        verdict = judge(patch, state, libraries)
+        if verdict.verdict == "applied":
+            steps.append(_step(verdict, "nothing", "already applied"))
+        elif verdict.verdict in _REFUSALS and not force:
+            refusal = _refusal(verdict, patch, state)
+            if named:
+                raise refusal
+            steps.append(_step(verdict, "nothing", f"{verdict.verdict}: {verdict.sentence}"))
+        else:
+            after, was_merged = _text(verdict, patch, state, force=force, three_way=three_way)
+            merged = merged or was_merged
+            contents.update(after)
+            todo.append(patch)
+            steps.append(_step(verdict, "write", _write_note(verdict, merged=was_merged)))
+    if refusal is not None and not todo and all(step.note != "already applied" for step in steps):
+        raise refusal
+    return Plan(steps=tuple(steps), contents=contents, patches=tuple(todo), merged=merged)
+
+
+def plan_revert(patches: Sequence[Patch], tree: Tree, *, named: bool) -> Plan:
+    """What taking these patches out, last first, would do.
+
+    Raises:
+        Refused: a named patch is not in the tree.
+    """
+    steps: list[Step] = []
+    todo: list[Patch] = []
+    contents: dict[str, bytes | None] = {}
+    for patch in reversed(patches):
+        state = tree.with_changes(contents)
+        if text_state(state, patch) != "applied":
+            if named:
+                raise Refused(f"{patch.name} is not in {tree.name}; nothing to revert")
+            steps.append(Step(patch=patch.name, action="nothing", note="not in this tree"))
+            continue
+        contents.update(contents_after(state, patch, reverse=True))
+        todo.append(patch)
+        steps.append(Step(patch=patch.name, action="write", note="reverted"))
+    return Plan(steps=tuple(steps), contents=contents, patches=tuple(todo))
+
+
+def carry_out(plan: Plan, tree: Tree, *, series: Sequence[Patch], reverse: bool = False) -> None:
+    """Make the planned change in the tree: every file, or none.
+
+    Args:
+        plan: from plan_apply or plan_revert on this very tree.
+        tree: a tree on disk.
+        series: all patches of the set: changes that they explain do not count as someone's edits.
+        reverse: the plan takes patches out.
+
+    Raises:
+        Refused: a touched file is dirty, or another run is at work.
+        OSError: no space, no permission; nothing was changed.
+    """
+    root = tree.disk_root()
+    with tree_lock(root):
+        settle(root)
+        if tree.kind == "git":
+            _write_git(plan, tree, root, series, reverse=reverse)
+        else:
+            write_all(root, _changes(plan, tree))
+
+
+def settle_tree(tree: Tree) -> str | None:
+    """Finish or roll back what an interrupted run left in the tree; says what it did."""
+    root = tree.disk_root()
+    with tree_lock(root):
+        return settle(root)
+
+
+def unified_diff(plan: Plan, tree: Tree) -> str:
+    """The planned change as a unified diff, for --dry-run."""
+    parts: list[str] = []
+    for path, after in plan.contents.items():
+        before = (tree.read(path) or b"").decode(errors="replace").splitlines(keepends=True)
+        now = (after or b"").decode(errors="replace").splitlines(keepends=True)
+        parts += difflib.unified_diff(before, now, f"a/{path}", f"b/{path}")
+    return "".join(part if part.endswith("\n") else part + "\n" for part in parts)
+
+
+def _step(verdict: Verdict, action: str, note: str) -> Step:
+    return Step(patch=verdict.patch, action=action, note=note, verdict=verdict)
+
+
+def _write_note(verdict: Verdict, *, merged: bool) -> str:
+    how = "applied by a 3-way merge; look at the result" if merged else "applied"
+    if verdict.verdict in ("needed", "conflict"):
+        return how
+    return f"{how} although {verdict.verdict}: {verdict.sentence}"
+
+
+def _refusal(verdict: Verdict, patch: Patch, tree: Tree) -> Refused:
+    hint = None
+    if verdict.verdict == "unknown":
+        hint = "give the library: --library deep_gemm=PATH (a clone or a package folder)"
+    elif text_state(tree, patch) == "applies":
+        hint = "--force applies it all the same"
+    return Refused(f"{patch.name} is {verdict.verdict} on {tree.name}: {verdict.sentence}", hint=hint)
+
+
+def _text(
+    verdict: Verdict, patch: Patch, tree: Tree, *, force: bool, three_way: bool
+) -> tuple[dict[str, bytes | None], bool]:
+    """The contents after the patch, and whether a merge was needed."""
+    try:
+        after = contents_after(tree, patch)
+    except Conflict as error:
+        if three_way and verdict.verdict == "conflict":
+            return merge_three_way(patch, tree), True
+        raise Conflict(f"{patch.name} on {tree.name}: {error.message}", hint=error.hint) from error
+    if verdict.verdict == "conflict" and not force:
+        raise Conflict(
+            f"{patch.name} on {tree.name}: {verdict.sentence}", hint="--force applies it all the same"
+        )
+    return after, False
+
+
+def _changes(plan: Plan, tree: Tree) -> list[Change]:
+    modes = {diff.path: diff.mode for patch in plan.patches for diff in patch.diffs}
+    return [
+        Change(path, tree.read(path), after, int(modes[path] or "100644", 8) & 0o777)
+        for path, after in plan.contents.items()
+    ]
+
+
+def _write_git(plan: Plan, tree: Tree, root: Path, series: Sequence[Patch], *, reverse: bool) -> None:
+    """Through git, so that index and worktree agree; by the journal where git cannot read CRLF."""
+    check_worktree(root)
+    _refuse_dirty(plan, tree, root, series)
+    text = b"".join(_diff_text(patch) for patch in plan.patches)
+    command = ["apply", "--index", "--whitespace=nowarn", *(["--reverse"] if reverse else []), "-"]
+    if not plan.merged and git(command, cwd=root, stdin=text, check=False).returncode == 0:
+        return
+    write_all(root, _changes(plan, tree))
+    git(["add", "--", *plan.contents], cwd=root)
+
+
+def _diff_text(patch: Patch) -> bytes:
+    return patch.raw[patch.raw.index(b"\ndiff --git ") + 1 :]
+
+
+def _refuse_dirty(plan: Plan, tree: Tree, root: Path, series: Sequence[Patch]) -> None:
+    """Refuse when a touched file holds changes that are not the series' own.
+
+    Raises:
+        Refused: an edit, staged or not, or an untracked file.
+    """
+    paths = list(plan.contents)
+    status = git(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--", *paths], cwd=root).stdout
+    for entry in filter(None, status.split(b"\0")):
+        code, path = entry[:2].decode(), entry[3:].decode(errors="surrogateescape")
+        mine = code in ("M ", "A ", "D ") and _explained(path, tree, root, series)
+        if not mine:
+            raise Refused(
+                f"{path} has uncommitted changes in {tree.name}", hint="commit or stash them, then run again"
+            )
+    tracked = git(["ls-files", "-z", "--", *paths], cwd=root).stdout.split(b"\0")
+    for path in paths:
+        if tree.read(path) is not None and path.encode() not in tracked:
+            raise Refused(
+                f"{path} is not tracked by git in {tree.name}", hint="add it, or give a plain folder"
+            )
+
+
+def _explained(path: str, tree: Tree, root: Path, series: Sequence[Patch]) -> bool:
+    """Whether the file differs from HEAD by patches of the series only."""
+    shown = git(["show", f"HEAD:{path}"], cwd=root, check=False)
+    committed = shown.stdout if shown.returncode == 0 else None
+    return _stripped(path, tree.read(path), series) == _stripped(path, committed, series)
+
+
+def _stripped(path: str, content: bytes | None, series: Sequence[Patch]) -> bytes | None:
+    """The content without any patch of the series that is in it."""
+    for patch in reversed(series):
+        for diff in patch.diffs:
+            if diff.path == path:
+                try:
+                    content = apply_diff(content, diff, reverse=True)
+                except Conflict:
+                    continue
+    return content
