@@ -1,0 +1,95 @@
+"""The calls, imports and attribute accesses of one file that reach a watched library."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pinproof.contract import dicts
+from pinproof.contract.binding import Arguments
+from pinproof.contract.evaluate import Evaluator, Position
+from pinproof.contract.relevant import Relevant
+from pinproof.contract.scopes import Scope, own_expressions
+from pinproof.contract.values import Sequence
+
+
+class Site(NamedTuple):
+    """A node to check, and where it stands."""
+
+    node: ast.Call | ast.Attribute | ast.alias
+    at: Position
+    statement: ast.stmt
+
+
+def sites(relevant: Relevant) -> Iterator[Site]:
+    """Every call, attribute and import in the statements of a file that can matter."""
+    for scope, step in relevant.statements():
+        node, here = step.node, Position(scope, step.path, step.order)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (Site(alias, here, node) for alias in node.names)
+        else:
+            yield from (s for s in _expressions(node, here) if _names(s.node) & relevant.names)
+
+
+def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
+    """The identifiers of the thing that is called or accessed, its arguments left out."""
+    inner: ast.AST = node.func if isinstance(node, ast.Call) else node
+    return {
+        child.id if isinstance(child, ast.Name) else child.attr
+        for child in ast.walk(inner)
+        if isinstance(child, ast.Name | ast.Attribute)
+    }
+
+
+def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:
+    for expression in own_expressions(statement):
+        stack: list[tuple[ast.AST, Position]] = [(expression, at)]
+        while stack:
+            node, here = stack.pop()
+            if isinstance(node, ast.Call) or (
+                isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+            ):
+                yield Site(node, here, statement)
+            inner = here
+            if isinstance(node, ast.Lambda):
+                inner = Position(Scope(here.scope.file, node, here.scope, "<lambda>"))
+            elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+                inner = _comprehension(node, here)
+            stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+
+
+def _comprehension(
+    node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, at: Position
+) -> Position:
+    """The scope of a comprehension: its targets hide outer names."""
+    from pinproof.contract.values import UNKNOWN
+
+    names = {
+        child.id
+        for generator in node.generators
+        for child in ast.walk(generator.target)
+        if isinstance(child, ast.Name)
+    }
+    scope = at.scope.called_with({**at.scope.arguments, **dict.fromkeys(names, UNKNOWN)})
+    return Position(scope, at.path, at.order)
+
+
+def arguments(evaluator: Evaluator, node: ast.Call, at: Position) -> Arguments:
+    """What a call passes, as far as it can be read."""
+    positional, more = 0, False
+    for argument in node.args:
+        if not isinstance(argument, ast.Starred):
+            positional += 1
+            continue
+        length = _length(evaluator, argument.value, at)
+        more = more or length is None
+        positional += length or 0
+    mapping = dicts.constructor(evaluator, ast.Call(node.func, [], node.keywords), at)
+    return Arguments(positional, more, mapping.required, mapping.optional, mapping.open)
+
+
+def _length(evaluator: Evaluator, node: ast.expr, at: Position) -> int | None:
+    values = evaluator.value(node, at)
+    lengths = {len(v.elements) if isinstance(v, Sequence) else None for v in values}
+    return lengths.pop() if len(lengths) == 1 else None

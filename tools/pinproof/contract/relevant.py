@@ -1,0 +1,131 @@
+"""Which statements of a file can reach a watched library: a quick look at the text, before any evaluation.
+
+Names spread from seeds (import names, or one callee's name) through assignments, imports under
+another name, returns and annotations. It only ever finds too much; evaluation decides.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from pinproof.contract.engine import SourceFile
+from pinproof.contract.scopes import Scope, Step
+from pinproof.contract.signatures import FunctionNode
+
+_ROUNDS = 5
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+
+
+class Relevant:
+    """The names of one file that may stand for something of a watched library.
+
+    Args:
+        file: the parsed file.
+        seeds: identifiers to begin with.
+    """
+
+    def __init__(self, file: SourceFile, seeds: Iterable[str]) -> None:
+        self._lines = file.data.split(b"\n")
+        self.names = set(seeds)
+        self._scopes = list(scopes(file.scope))
+        self._spread()
+
+    def statements(self) -> Iterator[tuple[Scope, Step]]:
+        """The statements whose own text holds one of the names."""
+        pattern = _pattern(self.names)
+        for scope in self._scopes:
+            for step in scope.steps:
+                if pattern.search(self._text(step.node)):
+                    yield scope, step
+
+    def _spread(self) -> None:
+        fresh = set(self.names)
+        for _ in range(_ROUNDS):
+            if not fresh:
+                return
+            pattern = _pattern(fresh)
+            found: set[str] = set()
+            for scope in self._scopes:
+                for step in scope.steps:
+                    if pattern.search(self._text(step.node)):
+                        found.update(_receivers(step.node, scope, fresh))
+            fresh = found - self.names
+            self.names |= fresh
+
+    def _text(self, node: ast.stmt) -> bytes:
+        """The text of a statement, of a compound one only what stands before its first block."""
+        first = node.lineno
+        if isinstance(node, FunctionNode | ast.ClassDef) and node.decorator_list:
+            first = min(first, node.decorator_list[0].lineno)
+        body = getattr(node, "body", None)
+        last = max(first, body[0].lineno - 1) if isinstance(body, list) and body else node.end_lineno or first
+        return self._lines[first - 1] if first == last else b"\n".join(self._lines[first - 1 : last])
+
+
+def scopes(scope: Scope) -> Iterator[Scope]:
+    """A scope and every one inside it."""
+    yield scope
+    for step in scope.steps:
+        if isinstance(step.node, FunctionNode | ast.ClassDef):
+            yield from scopes(Scope(scope.file, step.node, scope, f"{scope.name}.{step.node.name}"))
+
+
+def _pattern(names: set[str]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?:" + b"|".join(re.escape(n.encode()) for n in sorted(names)) + rb")\b")
+
+
+def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
+    """The names that may hold what the statement speaks of."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield from _imported(node, names)
+    elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            yield from _stored(target)
+    elif isinstance(node, ast.Return):
+        if isinstance(scope.node, FunctionNode):
+            yield scope.node.name
+    elif isinstance(node, FunctionNode):
+        yield from (a.arg for a in (*node.args.args, *node.args.kwonlyargs) if _mentions(a.annotation, names))
+        if _mentions(node.returns, names):
+            yield node.name
+    if not isinstance(node, FunctionNode | ast.ClassDef):
+        yield from _keywords(node, names)
+
+
+def _imported(node: ast.Import | ast.ImportFrom, names: set[str]) -> Iterator[str]:
+    whole = isinstance(node, ast.ImportFrom) and not names.isdisjoint((node.module or "").split("."))
+    for alias in node.names:
+        if whole or not names.isdisjoint(alias.name.split(".")):
+            yield alias.asname or alias.name.split(".")[0]
+
+
+def _stored(target: ast.expr) -> Iterator[str]:
+    if isinstance(target, ast.Name):
+        yield target.id
+    elif isinstance(target, ast.Attribute):
+        yield target.attr
+    elif isinstance(target, ast.Subscript | ast.Starred):
+        yield from _stored(target.value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for element in target.elts:
+            yield from _stored(element)
+
+
+def _mentions(node: ast.AST | None, names: set[str]) -> bool:
+    return node is not None and any(
+        (isinstance(n, ast.Name) and n.id in names)
+        or (isinstance(n, ast.Attribute) and n.attr in names)
+        or (isinstance(n, ast.Constant) and isinstance(n.value, str) and not names.isdisjoint(re.findall(r"\w+", n.value)))
+        for n in ast.walk(node)
+    )  # fmt: skip
+
+
+def _keywords(node: ast.stmt, names: set[str]) -> Iterator[str]:
+    """Keywords that hand a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.keyword) and child.arg and not isinstance(child.value, ast.Call):
+            if _mentions(child.value, names):
+                yield child.arg

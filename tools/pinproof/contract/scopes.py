@@ -1,0 +1,261 @@
+"""Scopes of a source file: which statements run where, and what each name is bound by."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from pinproof.contract.signatures import FunctionNode
+
+Owner = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+
+
+class Arm(NamedTuple):
+    """One branch that a statement lies in: the compound statement, and which of its blocks."""
+
+    node: ast.stmt
+    block: str
+    handler: ast.ExceptHandler | None = None
+
+
+Path = tuple[Arm, ...]
+
+
+class Step(NamedTuple):
+    """A statement of a scope, in the order of the text, with the branches around it."""
+
+    node: ast.stmt
+    path: Path
+    order: int
+
+
+BindingKind = Literal["import", "from", "value", "def", "class", "parameter", "unpack", "unknown"]
+
+
+class Binding(NamedTuple):
+    """One way in which a scope binds a name.
+
+    `node` is the statement, the value, or the parameter; `extra` the imported name, the annotation or
+    the position in an unpacked tuple.
+    """
+
+    kind: BindingKind
+    node: ast.AST
+    path: Path
+    order: int
+    extra: object = None
+
+
+_BLOCKS = ("body", "orelse", "finalbody")
+
+
+def flatten(body: Sequence[ast.stmt], path: Path = (), start: int = 0) -> list[Step]:
+    """Every statement of a body in order, those in compound statements too, none of nested scopes."""
+    steps: list[Step] = []
+
+    def visit(block: Sequence[ast.stmt], path: Path) -> None:
+        for node in block:
+            steps.append(Step(node, path, start + len(steps)))
+            if isinstance(node, FunctionNode | ast.ClassDef):
+                continue
+            for name in _BLOCKS:
+                inner = getattr(node, name, None)
+                if inner:
+                    visit(inner, (*path, Arm(node, name)))
+            for handler in getattr(node, "handlers", ()):
+                visit(handler.body, (*path, Arm(node, "handler", handler)))
+            for index, case in enumerate(getattr(node, "cases", ())):
+                visit(case.body, (*path, Arm(node, f"case {index}")))
+
+    visit(body, path)
+    return steps
+
+
+def own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
+    """The expressions a statement evaluates itself, not those of the statements inside it."""
+    if isinstance(node, FunctionNode):
+        yield from node.decorator_list
+        yield from node.args.defaults
+        yield from (d for d in node.args.kw_defaults if d is not None)
+    elif isinstance(node, ast.ClassDef):
+        yield from node.decorator_list
+        yield from node.bases
+        yield from (k.value for k in node.keywords)
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        yield from (item.context_expr for item in node.items)
+    elif isinstance(node, ast.Try):
+        yield from (h.type for h in node.handlers if h.type is not None)
+    elif isinstance(node, ast.Match):
+        yield node.subject
+    else:
+        yield from (child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr))
+
+
+class Scope:
+    """A module, function, lambda or class body, and the names it binds.
+
+    `arguments` holds what is known of the parameters when a call is followed into a function.
+    """
+
+    __slots__ = ("_bindings", "_steps", "arguments", "file", "name", "node", "parent")
+
+    def __init__(self, file: object, node: Owner, parent: Scope | None, name: str) -> None:
+        self.file = file
+        self.node = node
+        self.parent = parent
+        self.name = name
+        self.arguments: dict[str, object] = {}
+        self._steps: list[Step] | None = None
+        self._bindings: dict[str, list[Binding]] | None = None
+
+    def called_with(self, arguments: dict[str, object]) -> Scope:
+        """This scope with its parameters known; the text is not read again."""
+        copy = Scope(self.file, self.node, self.parent, self.name)
+        copy.arguments = arguments
+        copy._steps, copy._bindings = self.steps, self.bindings
+        return copy
+
+    @property
+    def steps(self) -> list[Step]:
+        """The statements of the scope."""
+        if self._steps is None:
+            self._steps = [] if isinstance(self.node, ast.Lambda) else flatten(self.node.body)
+        return self._steps
+
+    @property
+    def bindings(self) -> dict[str, list[Binding]]:
+        """What binds each name of this scope."""
+        if self._bindings is None:
+            self._bindings = _collect(self)
+        return self._bindings
+
+    @property
+    def module(self) -> Scope:
+        """The module's scope."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    @property
+    def enclosing_class(self) -> Scope | None:
+        """The class whose method this is, None when it is none."""
+        return self.parent if self.parent and isinstance(self.parent.node, ast.ClassDef) else None
+
+
+def _collect(scope: Scope) -> dict[str, list[Binding]]:
+    found: dict[str, list[Binding]] = {}
+    node = scope.node
+    if isinstance(node, FunctionNode | ast.Lambda):
+        for arg in _arguments(node.args):
+            found.setdefault(arg.arg, []).append(Binding("parameter", arg, (), -1))
+    outside: set[str] = set()
+    for step in scope.steps:
+        if isinstance(step.node, ast.Global | ast.Nonlocal):
+            outside.update(step.node.names)
+        for name, binding in bound_by(step):
+            found.setdefault(name, []).append(binding)
+    for name in outside:
+        found.pop(name, None)
+    return found
+
+
+def _arguments(args: ast.arguments) -> Iterator[ast.arg]:
+    yield from (*args.posonlyargs, *args.args, *args.kwonlyargs)
+    if args.vararg:
+        yield args.vararg
+    if args.kwarg:
+        yield args.kwarg
+
+
+def bound_by(step: Step) -> Iterator[tuple[str, Binding]]:
+    """The names a statement binds, and how."""
+    node, path, order = step
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield alias.asname or alias.name.split(".")[0], Binding("import", node, path, order, alias)
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            yield alias.asname or alias.name, Binding("from", node, path, order, alias)
+    elif isinstance(node, FunctionNode):
+        yield node.name, Binding("def", node, path, order)
+    elif isinstance(node, ast.ClassDef):
+        yield node.name, Binding("class", node, path, order)
+    elif isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from _target(target, node.value, step, None)
+    elif isinstance(node, ast.AnnAssign):
+        if isinstance(node.target, ast.Name):
+            value: ast.AST = node.value or node.annotation
+            kind: BindingKind = "value" if node.value is not None else "parameter"
+            yield node.target.id, Binding(kind, value, path, order, node.annotation)
+    else:
+        yield from _other_targets(step)
+
+
+def _target(target: ast.expr, value: ast.expr, step: Step, _: None) -> Iterator[tuple[str, Binding]]:
+    if isinstance(target, ast.Name):
+        yield target.id, Binding("value", value, step.path, step.order)
+    elif isinstance(target, ast.Tuple | ast.List):
+        for index, element in enumerate(target.elts):
+            if isinstance(element, ast.Name):
+                yield element.id, Binding("unpack", value, step.path, step.order, (index, len(target.elts)))
+            elif isinstance(element, ast.Starred) and isinstance(element.value, ast.Name):
+                yield element.value.id, Binding("unknown", value, step.path, step.order)
+
+
+def _other_targets(step: Step) -> Iterator[tuple[str, Binding]]:
+    node = step.node
+    places: list[ast.AST] = []
+    if isinstance(node, ast.For | ast.AsyncFor) or isinstance(node, ast.AugAssign):
+        places.append(node.target)
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        places.extend(item.optional_vars for item in node.items if item.optional_vars)
+    elif isinstance(node, ast.Match):
+        places.extend(case.pattern for case in node.cases)
+    for place in places:
+        for child in ast.walk(place):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+                yield child.id, Binding("unknown", place, step.path, step.order)
+            elif isinstance(child, ast.MatchAs | ast.MatchStar) and child.name:
+                yield child.name, Binding("unknown", place, step.path, step.order)
+    for handler in getattr(node, "handlers", ()):
+        if handler.name:
+            yield handler.name, Binding("unknown", handler, step.path, step.order)
+
+
+def exclusive(one: Path, other: Path) -> bool:
+    """Whether two statements lie in branches of one `if` or `match` of which only one runs."""
+    for a, b in zip(one, other, strict=False):
+        if a.node is not b.node:
+            return False
+        if a.block != b.block or a.handler is not b.handler:
+            return isinstance(a.node, ast.If | ast.Match)
+    return False
+
+
+def dominates(path: Path, use: Path) -> bool:
+    """Whether a statement at `path`, standing before one at `use`, has always run before it."""
+    certain = [arm for arm in path if not isinstance(arm.node, ast.With | ast.AsyncWith)]
+    around = [arm for arm in use if not isinstance(arm.node, ast.With | ast.AsyncWith)]
+    return len(certain) <= len(around) and all(
+        a.node is b.node and a.block == b.block and a.handler is b.handler
+        for a, b in zip(certain, around, strict=False)
+    )
+
+
+def reaching(bindings: Sequence[Binding], path: Path, order: int) -> list[Binding]:
+    """The bindings of a name whose value a use at (`path`, `order`) in the same scope may see."""
+    loops = {id(arm.node) for arm in path if isinstance(arm.node, ast.For | ast.AsyncFor | ast.While)}
+    seen: list[Binding] = []
+    for binding in bindings:
+        later = binding.order >= order
+        if later and not any(id(arm.node) in loops for arm in binding.path):
+            continue
+        if exclusive(binding.path, path) and not loops:
+            continue
+        if not later and dominates(binding.path, path):
+            seen = [kept for kept in seen if kept.order >= order]
+        seen.append(binding)
+    return seen

@@ -1,0 +1,241 @@
+"""Parameters of functions and fields of classes, from syntax trees."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from pinproof.contract.model import Parameter
+from pinproof.contract.summary import Class, Field, Function, Wrapper
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
+    """The parameters of a `def` or lambda, in order."""
+    plain = [*arguments.posonlyargs, *arguments.args]
+    first_default = len(plain) - len(arguments.defaults)
+    found = [
+        Parameter(
+            arg.arg,
+            "positional-only" if index < len(arguments.posonlyargs) else "positional-or-keyword",
+            index >= first_default,
+        )
+        for index, arg in enumerate(plain)
+    ]
+    if arguments.vararg:
+        found.append(Parameter(arguments.vararg.arg, "var-positional"))
+    found.extend(
+        Parameter(arg.arg, "keyword-only", default is not None)
+        for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    )
+    if arguments.kwarg:
+        found.append(Parameter(arguments.kwarg.arg, "var-keyword"))
+    return tuple(found)
+
+
+def dotted(node: ast.AST | None) -> str | None:
+    """`a.b.c` for a chain of names, None for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([node.id, *reversed(parts)])
+
+
+def annotation(node: ast.expr | None) -> str | None:
+    """The class an annotation names: `X`, `"X"`, `X | None` and `Optional[X]` are all X."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
+        try:
+            return annotation(ast.parse(node.value.strip(), mode="eval").body)
+        except (SyntaxError, ValueError):
+            return None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        sides = [side for side in (node.left, node.right) if not _is_none(side)]
+        return annotation(sides[0]) if len(sides) == 1 else None
+    if isinstance(node, ast.Subscript) and dotted(node.value) in (
+        "Optional",
+        "typing.Optional",
+        "t.Optional",
+    ):
+        return annotation(node.slice)
+    return dotted(node)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def function(node: FunctionNode) -> Function:
+    """The summary of one `def`."""
+    return Function(
+        line=node.lineno,
+        parameters=parameters(node.args),
+        decorators=tuple(decorator_name(d) for d in node.decorator_list),
+        returns=annotation(node.returns),
+        wrapper=_wrapper(node),
+    )
+
+
+def decorator_name(node: ast.expr) -> str:
+    """The dotted name of a decorator, `()` behind it when it is called, "?" when it has no name."""
+    if isinstance(node, ast.Call):
+        return (dotted(node.func) or "?") + "()"
+    return dotted(node) or "?"
+
+
+def _wrapper(node: FunctionNode) -> Wrapper | None:
+    """What a decorator does to a signature: an inner def that hands `*args, **kwargs` on, returned."""
+    for inner in (child for child in node.body if isinstance(child, FunctionNode)):
+        if not _returned(node, inner.name):
+            continue
+        if inner.args.vararg and inner.args.kwarg and _hands_on(inner):
+            given = parameters(inner.args)
+            own = tuple(p for p in given if p.kind not in ("var-positional", "var-keyword"))
+            return None if any(p.kind != "keyword-only" for p in own) else Wrapper(adds=own)
+        nested = _wrapper(inner)  # a decorator factory: def outer(...): def decorate(f): def wrapped(...)
+        if nested is not None:
+            return nested
+    return None
+
+
+def _returned(node: FunctionNode, name: str) -> bool:
+    """Whether some `return` of this def (not of one inside it) hands back `name`, maybe wrapped."""
+    for child in own_nodes(node):
+        if isinstance(child, ast.Return) and child.value is not None:
+            value = child.value
+            while isinstance(value, ast.Call) and value.args:
+                value = value.args[-1]
+            if isinstance(value, ast.Name) and value.id == name:
+                return True
+    return False
+
+
+def _hands_on(node: FunctionNode) -> bool:
+    """Whether the def calls something with exactly its own `*args, **kwargs`, and takes nothing out."""
+    star, stars = node.args.vararg, node.args.kwarg
+    assert star is not None and stars is not None
+    hands = False
+    for child in own_nodes(node):
+        if not isinstance(child, ast.Call):
+            continue
+        spread = [a.value for a in child.args if isinstance(a, ast.Starred)]
+        spread_names = [k.value for k in child.keywords if k.arg is None]
+        if _names(spread) == [star.arg] and _names(spread_names) == [stars.arg]:
+            hands = True
+        elif isinstance(child.func, ast.Attribute) and child.func.attr == "pop":
+            if dotted(child.func.value) == stars.arg:
+                return False
+    return hands
+
+
+def _names(nodes: list[ast.expr]) -> list[str]:
+    return [node.id for node in nodes if isinstance(node, ast.Name)]
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node inside `node`, but nothing inside a def, lambda or class nested in it."""
+    stack = list(ast.iter_child_nodes(node))
+    while stack:
+        child = stack.pop()
+        yield child
+        if not isinstance(child, FunctionNode | ast.Lambda | ast.ClassDef):
+            stack.extend(ast.iter_child_nodes(child))
+
+
+def class_summary(node: ast.ClassDef) -> Class:
+    """The summary of one class: what its constructor and methods take, what it holds."""
+    methods: dict[str, tuple[Function, ...]] = {}
+    attributes: dict[str, None] = {}
+    fields: list[Field] = []
+    keyword_only = False
+    for item in class_body(node.body):
+        if isinstance(item, FunctionNode):
+            methods[item.name] = (*methods.get(item.name, ()), function(item))
+            attributes.update(dict.fromkeys(_set_on_self(item)))
+        elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
+            attributes[item.target.id] = None
+            if annotation(item.annotation) in ("KW_ONLY", "dataclasses.KW_ONLY"):
+                keyword_only = True
+            elif not _is_class_variable(item.annotation):
+                fields.append(_field(item, item.target.id, keyword_only))
+        else:
+            attributes.update(dict.fromkeys(_bound_names(item)))
+    return Class(
+        line=node.lineno,
+        bases=tuple(_base(base) for base in node.bases),
+        decorators=tuple(decorator_name(d) for d in node.decorator_list),
+        decorator_flags=tuple(_true_flags(node.decorator_list)),
+        metaclass=bool(node.keywords),
+        methods=methods,
+        attributes=tuple(attributes),
+        fields=tuple(fields),
+    )
+
+
+def class_body(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a class body, those under `if`, `try` and `with` too."""
+    for item in body:
+        if isinstance(item, ast.If | ast.Try | ast.With):
+            for name in ("body", "orelse", "finalbody"):
+                yield from class_body(getattr(item, name, []))
+            for handler in getattr(item, "handlers", []):
+                yield from class_body(handler.body)
+        else:
+            yield item
+
+
+def _base(node: ast.expr) -> str:
+    return dotted(node.value if isinstance(node, ast.Subscript) else node) or "?"
+
+
+def _true_flags(decorators: list[ast.expr]) -> Iterator[str]:
+    """`kw_only` for `@dataclass(kw_only=True)`; `not init` for `@dataclass(init=False)`."""
+    for decorator in decorators:
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if isinstance(keyword.value, ast.Constant) and keyword.arg:
+                yield keyword.arg if keyword.value.value else f"not {keyword.arg}"
+
+
+def _is_class_variable(node: ast.expr) -> bool:
+    text = dotted(node.value if isinstance(node, ast.Subscript) else node) or ""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        text = node.value.split("[")[0]
+    return text.rsplit(".", 1)[-1] == "ClassVar"
+
+
+def _field(item: ast.AnnAssign, name: str, keyword_only: bool) -> Field:
+    default, init = item.value is not None, True
+    if isinstance(item.value, ast.Call) and (dotted(item.value.func) or "").rsplit(".", 1)[-1] in (
+        "field",
+        "Field",
+    ):
+        default = bool(item.value.args)
+        for keyword in item.value.keywords:
+            if keyword.arg in ("default", "default_factory"):
+                default = True
+            elif isinstance(keyword.value, ast.Constant) and keyword.arg == "init":
+                init = bool(keyword.value.value)
+            elif isinstance(keyword.value, ast.Constant) and keyword.arg == "kw_only":
+                keyword_only = bool(keyword.value.value)
+    return Field(name, default, init, keyword_only, annotation(item.annotation))
+
+
+def _set_on_self(node: FunctionNode) -> Iterator[str]:
+    names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)][:1]
+    for child in ast.walk(node):
+        if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
+            if isinstance(child.value, ast.Name) and child.value.id in names:
+                yield child.attr
+
+
+def _bound_names(item: ast.stmt) -> Iterator[str]:
+    if isinstance(item, ast.ClassDef):
+        yield item.name
+    for child in ast.walk(item):
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
+            yield child.id
+        elif isinstance(child, ast.alias):
+            yield (child.asname or child.name).split(".")[0]
