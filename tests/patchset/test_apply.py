@@ -20,9 +20,10 @@ from pinproof.tree import open_tree
 from tests.trees import FORK, MODEL, SITU, make_tree, model_file, vendor_library
 
 
-def apply(patch: Patch, root: Path, **options: bool) -> None:
+def apply(patch: Patch, root: Path, *, force: bool = False, three_way: bool = False) -> None:
     tree = open_tree(root)
-    carry_out(plan_apply([patch], tree, named=True, **options), tree, series=[patch])
+    plan = plan_apply([patch], tree, named=True, force=force, three_way=three_way)
+    carry_out(plan, tree, series=[patch])
 
 
 def revert(patch: Patch, root: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal, Protocol
@@ -53,8 +53,11 @@ class OverlayFiles:
     """Files with some contents replaced (None: removed): a tree after a patch, without writing it."""
 
     def __init__(self, base: Files, changed: Mapping[str, bytes | None]) -> None:
-        self.base = base
-        self.changed = changed
+        self.base: Files = base
+        self.changed: dict[str, bytes | None] = dict(changed)
+        if isinstance(base, OverlayFiles):  # an overlay of an overlay is one overlay
+            self.base = base.base
+            self.changed = {**base.changed, **changed}
 
     def read(self, path: str) -> bytes | None:
         return self.changed[path] if path in self.changed else self.base.read(path)
@@ -98,6 +101,13 @@ class Tree:
         """One file as text; bytes that are no UTF-8 are replaced. None when there is none."""
         data = self.files.read(path)
         return None if data is None else data.decode("utf-8", errors="replace")
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Bring these files of a release here in few requests; nothing to do for a tree on disk."""
+        files = self.files.base if isinstance(self.files, OverlayFiles) else self.files
+        fetch = getattr(files, "prefetch", None)
+        if fetch is not None:
+            fetch(paths)
 
     def with_changes(self, changed: Mapping[str, bytes | None]) -> Tree:
         """This tree with some files' contents replaced; nothing is written."""

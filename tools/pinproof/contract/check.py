@@ -45,6 +45,7 @@ def check_tree(
     engine = Engine(tree, watch, found)
     checker = _Checker(engine, callee)
     paths = list(files) if files is not None else list(tree.files.paths("", ".py"))
+    tree.prefetch(paths)
     checks = [check for path in paths for check in checker.file(path)]
     return Report(
         tree=tree.name,

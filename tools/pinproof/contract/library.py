@@ -10,7 +10,24 @@ from pinproof.contract.summary import Alias, Class, Entry, Function, Import, Mod
 
 # What every module has without binding it (language reference, 3.2.8.4 "Modules").
 IMPLICIT = frozenset(
-    ["__name__", "__doc__", "__file__", "__path__", "__package__", "__spec__", "__loader__", "__dict__", "__builtins__", "__cached__", "__annotations__", "__version__", "__class__", "__dir__", "__getattribute__", "__all__"]
+    [
+        "__name__",
+        "__doc__",
+        "__file__",
+        "__path__",
+        "__package__",
+        "__spec__",
+        "__loader__",
+        "__dict__",
+        "__builtins__",
+        "__cached__",
+        "__annotations__",
+        "__version__",
+        "__class__",
+        "__dir__",
+        "__getattribute__",
+        "__all__",
+    ]
 )
 _DEEPEST = 12
 

@@ -174,7 +174,8 @@ def _text(
     except Conflict as error:
         if three_way and verdict.verdict == "conflict":
             return merge_three_way(patch, tree), True
-        raise Conflict(f"{patch.name} on {tree.name}: {error.message}", hint=error.hint) from error
+        why = verdict.sentence if text_state(tree, patch) == "applied" else error.message
+        raise Conflict(f"{patch.name} on {tree.name}: {why}", hint=error.hint) from error
     if verdict.verdict == "conflict" and not force:
         raise Conflict(
             f"{patch.name} on {tree.name}: {verdict.sentence}", hint="--force applies it all the same"

@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from pinproof.contract.check import check_tree
-from pinproof.contract.model import CallCheck, Place, Report
+from pinproof.contract.model import CallCheck, Report
 from pinproof.patchset.change import TextState, contents_after, text_state
 from pinproof.patchset.contracts import Contract, contracts_of
 from pinproof.patchset.patchfile import Patch
@@ -91,6 +91,7 @@ class _Evidence:
         self.patch, self.tree, self.text, self.contracts = patch, tree, text, contracts
         self.calls = tuple(call for report in reports for call in report.calls)
         self.broken = tuple(call for call in self.calls if call.failing)
+        self._sources = {used.library: used.source for report in reports for used in report.libraries}
         self.warnings = tuple(used.note for report in reports for used in report.libraries if used.note)
         old, new, context = _hunk_keywords(patch)
         self._named = old | new
@@ -98,8 +99,8 @@ class _Evidence:
 
     @property
     def deciding(self) -> CallCheck | None:
-        """The call to speak of: a broken one before a sound one."""
-        return next(iter(self.broken or self.calls), None)
+        """The call to speak of: a broken one before a sound one, then the one that says most."""
+        return max(self.broken or self.calls, key=lambda call: len(self.passes(call)), default=None)
 
     def passes(self, call: CallCheck) -> tuple[str, ...]:
         """The call's keywords that the patch is about: not those its hunk shows as untouched."""
@@ -115,7 +116,12 @@ class _Evidence:
         return tuple(n for n in names if n in wanted and n not in self._context)
 
     def source(self, call: CallCheck) -> str | None:
-        return None if call.signature is None else _label(call.signature.place)
+        """Where the signature stands and how it was come by: `FILE:LINE of LIBRARY VERSION, SOURCE`."""
+        if call.signature is None:
+            return None
+        place = call.signature.place
+        how = self._sources.get(call.library)
+        return f"{place.source} ({place.file}:{place.line}{f', {how}' if how else ''})"
 
     def verdict(self, name: VerdictName, sentence: str) -> Verdict:
         call = self.deciding
@@ -194,7 +200,3 @@ def _hunk_keywords(patch: Patch) -> tuple[set[str], set[str], set[str]]:
 
 def _keywords(lines: Iterable[bytes]) -> set[str]:
     return {match[1].decode() for line in lines if (match := _KEYWORD.match(line))}
-
-
-def _label(place: Place) -> str:
-    return f"{place.source} ({place.file}:{place.line})"
