@@ -116,12 +116,11 @@ class _Evidence:
         return tuple(n for n in names if n in wanted and n not in self._context)
 
     def source(self, call: CallCheck) -> str | None:
-        """Where the signature stands and how it was come by: `FILE:LINE of LIBRARY VERSION, SOURCE`."""
+        """`LIBRARY VERSION`, where in it the signature stands, and how it was come by."""
         if call.signature is None:
             return None
         place = call.signature.place
-        how = self._sources.get(call.library)
-        return f"{place.source} ({place.file}:{place.line}{f', {how}' if how else ''})"
+        return f"{place.source}, {place.file}:{place.line}, {self._sources.get(call.library, 'given')}"
 
     def verdict(self, name: VerdictName, sentence: str) -> Verdict:
         call = self.deciding
@@ -132,12 +131,15 @@ class _Evidence:
         )  # fmt: skip
 
     def reading(self) -> str:
-        """`FILE:LINE passes A, B and SOURCE declares C, D`."""
+        """`FILE:LINE passes A, B; LIBRARY VERSION declares C, D (where, and how it was come by)`."""
         call = self.deciding
         assert call is not None
-        passed = ", ".join(self.passes(call)) or "no keyword of the patch"
+        passed = ", ".join(self.passes(call)) or "none of the patch's names"
+        if call.signature is None:
+            return f"{call.file}:{call.line} passes {passed}"
         declared = ", ".join(self.declares(call)) or "none of these names"
-        return f"{call.file}:{call.line} passes {passed}; {self.source(call)} declares {declared}"
+        label, _, where = (self.source(call) or "").partition(", ")
+        return f"{call.file}:{call.line} passes {passed}; {label} declares {declared} ({where})"
 
 
 def _broken(seen: _Evidence, libraries: Mapping[str, str] | None) -> Verdict:
