@@ -91,7 +91,10 @@ class _Evidence:
         self.patch, self.tree, self.text, self.contracts = patch, tree, text, contracts
         self.calls = tuple(call for report in reports for call in report.calls)
         self.broken = tuple(call for call in self.calls if call.failing)
-        self._sources = {used.library: used.source for report in reports for used in report.libraries}
+        self._sources = {
+            used.library: used.source.replace(" (", ", ").replace(")", "")
+            for report in reports for used in report.libraries
+        }  # fmt: skip
         self.warnings = tuple(used.note for report in reports for used in report.libraries if used.note)
         old, new, context = _hunk_keywords(patch)
         self._named = old | new
