@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
 
 from pinproof.tree import Tree, metadata_path
 
@@ -41,6 +39,7 @@ _CMAKE_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SHELL_SET = re.compile(r'^(\w+)="?([^"\s]{1,300})"?\s*$', re.MULTILINE)
 _DOCKER_ARG = re.compile(r'^ARG\s+(\w+)="?([^"\s]{1,200})"?', re.MULTILINE)
 _REQUIRES_DIST = re.compile(r"^Requires-Dist:[ \t]*(.{1,500})$", re.MULTILINE)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _DOCKER_LIBRARIES = {"FLASHINFER_VERSION": "flashinfer-python", "DEEPEP_COMMIT_HASH": "deep_ep"}
 _SHELL_LIBRARIES = {
@@ -50,17 +49,21 @@ _CMAKE_NAMES = {"deepgemm": "deep_gemm", "flashmla": "flash_mla"}
 _REQUIREMENT_FILES = ("requirements/cuda.txt", "requirements/common.txt")
 
 
-def read_pins(tree: Tree) -> list[Pin]:
+def read_pins(tree: Tree, *, only: Collection[str] | None = None) -> list[Pin]:
     """Every pin the tree states: cmake, install scripts, requirements, Dockerfile, core metadata.
 
     Args:
         tree: any kind of tree; a wheel or an installed package has only its metadata.
+        only: the libraries wanted; every one by default. Other requirements are not even parsed.
 
     Returns:
         The pins, sorted by library and place.
     """
-    found = [*_cmake_pins(tree), *_shell_pins(tree), *_requirement_pins(tree), *_docker_pins(tree)]
-    found.extend(_metadata_pins(tree))
+    found = [*_cmake_pins(tree), *_shell_pins(tree), *_docker_pins(tree)]
+    found += _requirement_pins(tree, only)
+    found += _metadata_pins(tree, only)
+    if only is not None:
+        found = [pin for pin in found if pin.library in only]
     return sorted(found, key=lambda pin: (pin.library, pin.file, pin.line))
 
 
@@ -81,6 +84,11 @@ def find_pin(pins: Iterable[Pin], library: str) -> Pin | None:
     """The pin that decides for a library: an exact one where there is one."""
     mine = [pin for pin in pins if pin.library == library]
     return next((pin for pin in mine if pin.exact), mine[0] if mine else None)
+
+
+def _canonical(name: str) -> str:
+    """A project's name as the package index normalises it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _bare(spec: str) -> str:
@@ -133,10 +141,10 @@ def _shell_pins(tree: Tree) -> Iterator[Pin]:
                       repo=repo[2] if repo else None)  # fmt: skip
 
 
-def _requirement_pins(tree: Tree) -> Iterator[Pin]:
+def _requirement_pins(tree: Tree, only: Collection[str] | None) -> Iterator[Pin]:
     for path in _REQUIREMENT_FILES:
         for number, line in enumerate((tree.read_text(path) or "").splitlines(), 1):
-            pin = _requirement(line.split(" #", 1)[0].strip(), path, number)
+            pin = _requirement(line.split(" #", 1)[0].strip(), path, number, only)
             if pin is not None:
                 yield pin
 
@@ -150,20 +158,26 @@ def _docker_pins(tree: Tree) -> Iterator[Pin]:
                       line=_line(text, match.start()))  # fmt: skip
 
 
-def _metadata_pins(tree: Tree) -> Iterator[Pin]:
+def _metadata_pins(tree: Tree, only: Collection[str] | None) -> Iterator[Pin]:
     path = metadata_path(tree)
     if path is None:
         return
     text = (tree.read_text(path) or "").split("\n\n", 1)[0]
     for match in _REQUIRES_DIST.finditer(text):
-        pin = _requirement(match[1], path, _line(text, match.start()))
+        pin = _requirement(match[1], path, _line(text, match.start()), only)
         if pin is not None:
             yield pin
 
 
-def _requirement(text: str, path: str, line: int) -> Pin | None:
-    if not text or text.startswith(("#", "-")):
+def _requirement(text: str, path: str, line: int, only: Collection[str] | None) -> Pin | None:
+    named = _NAME.match(text)
+    if named is None or (only is not None and _canonical(named[0]) not in only):
         return None
+    from packaging.requirements import (
+        InvalidRequirement,
+        Requirement,
+    )  # 20 ms: not for other libraries' lines
+
     try:
         wanted = Requirement(text)
     except InvalidRequirement:
@@ -173,5 +187,5 @@ def _requirement(text: str, path: str, line: int) -> Pin | None:
     specs = list(wanted.specifier)
     exact = len(specs) == 1 and specs[0].operator == "==" and not specs[0].version.endswith(".*")
     spec = specs[0].version if exact else str(wanted.specifier) or "any"
-    return Pin(library=canonicalize_name(wanted.name), spec=spec, exact=exact, file=path, line=line,
+    return Pin(library=_canonical(wanted.name), spec=spec, exact=exact, file=path, line=line,
                repo=wanted.url)  # fmt: skip

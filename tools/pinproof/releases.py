@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.!+]*")
+# A new release inside a range is rare (a bugfix of an older line); asking again costs a second.
+_RANGE_FRESH_S = 3600.0
 
 
 @lru_cache(maxsize=32)
@@ -67,26 +70,38 @@ def versions(project: str) -> list[str]:
 
 
 def versions_between(project: str, first: str, last: str) -> list[str]:
-    """The final releases from `first` to `last`, both included; remembered for when there is no network.
+    """The final releases from `first` to `last`, both included.
+
+    The answer is kept for an hour, and for as long as there is no network.
 
     Raises:
         InputError: there is none.
         CannotCheck: the index cannot be reached and the range was never asked for before.
     """
+    remembered = cache_dir("index", project) / f"{first}..{last}.json"
+    before = _recall(remembered)
+    if before is not None and 0 <= time.time() - remembered.stat().st_mtime < _RANGE_FRESH_S:
+        return before
     from packaging.version import Version
 
-    remembered = cache_dir("index", project) / f"{first}..{last}.json"
     try:
         known = versions(project)
     except CannotCheck:
-        if not remembered.exists():
+        if before is None:
             raise
-        return msgspec.json.decode(remembered.read_bytes(), type=list[str])
+        return before
     found = [text for text in known if Version(first) <= Version(text) <= Version(last)]
     if not found:
         raise InputError(f"{project} has no release from {first} to {last}")
     atomic_write(remembered, msgspec.json.encode(found))
     return found
+
+
+def _recall(path: Path) -> list[str] | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[str])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
 
 
 class Distribution(msgspec.Struct, frozen=True):

@@ -66,6 +66,7 @@ class WheelFiles:
             raise CannotCheck(f"the package index gives no sha256 for {wheel.filename}")
         self.filename = wheel.filename
         self.url = wheel.url
+        self.sha256 = wheel.sha256
         self._path: Path = cache_dir("wheels") / f"{wheel.sha256}.sqlite"
         self._db: sqlite3.Connection | None = None
         self._zip: RemoteZip | None = None

@@ -35,7 +35,6 @@ class Libraries:
     def __init__(self, tree: Tree, overrides: Mapping[str, str]) -> None:
         self._tree = tree
         self._overrides = overrides
-        self._pins: list[Pin] | None = None
         self._found: dict[str, Library | None] = {}
         self.used: dict[str, LibraryUsed] = {}
         self.unchecked: dict[str, Unchecked] = {}
@@ -53,16 +52,10 @@ class Libraries:
                 )
         return self._found[watched.name]
 
-    @property
-    def pins(self) -> list[Pin]:
-        """Every pin of the tree."""
-        if self._pins is None:
-            self._pins = read_pins(self._tree)
-        return self._pins
-
     def pin(self, watched: Watched) -> Pin | None:
         """The pin that decides for a library."""
-        mine = [pin for name in watched.pinned_as for pin in [find_pin(self.pins, name)] if pin is not None]
+        pins = read_pins(self._tree, only=watched.pinned_as)
+        mine = [pin for name in watched.pinned_as for pin in [find_pin(pins, name)] if pin is not None]
         return next((pin for pin in mine if pin.exact), mine[0] if mine else None)
 
     def _find(self, watched: Watched) -> Library:

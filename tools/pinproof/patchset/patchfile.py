@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from email.header import decode_header, make_header
 from typing import Literal
 
 import msgspec
@@ -157,6 +156,10 @@ def _message(head: bytes, name: str) -> tuple[dict[str, str], str]:
 
 def _decoded(value: str) -> str:
     """RFC 2047 words as text; what does not decode stays as it is."""
+    if "=?" not in value:
+        return value
+    from email.header import decode_header, make_header
+
     try:
         return str(make_header(decode_header(value)))
     except (LookupError, UnicodeError, ValueError):

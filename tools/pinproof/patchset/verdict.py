@@ -12,11 +12,11 @@ from typing import Literal
 
 import msgspec
 
-from pinproof.contract.check import check_tree
 from pinproof.contract.model import CallCheck, Report
 from pinproof.patchset.change import TextState, contents_after, text_state
 from pinproof.patchset.contracts import Contract, contracts_of
 from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.verdictcache import remembered
 from pinproof.tree import Tree
 
 VerdictName = Literal["needed", "applied", "not-needed", "obsolete", "conflict", "absent", "unknown"]
@@ -53,6 +53,12 @@ def judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None = None) 
     Raises:
         CannotCheck: the tree is a release and its files cannot be had.
     """
+    if libraries:
+        return _judge(patch, tree, libraries)
+    return remembered(patch, tree, lambda: _judge(patch, tree, None))
+
+
+def _judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None) -> Verdict:
     text = text_state(tree, patch)
     if text == "missing":
         paths = ", ".join(patch.paths())
@@ -75,6 +81,10 @@ def judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None = None) 
 
 def _report(tree: Tree, contract: Contract, libraries: Mapping[str, str] | None) -> Report:
     """The calls in the file the contract names; where none is left there, those of the whole tree."""
+    from pinproof.contract.check import (
+        check_tree,
+    )  # most of the start-up time; a remembered verdict needs none
+
     report = check_tree(tree, callee=contract.callee, files=[contract.file], libraries=libraries)
     if report.calls or report.unchecked:
         return report
@@ -178,6 +188,8 @@ def _holding(seen: _Evidence, libraries: Mapping[str, str] | None) -> Verdict:
 
 
 def _after(seen: _Evidence, libraries: Mapping[str, str] | None) -> list[CallCheck]:
+    from pinproof.contract.check import check_tree
+
     tree = seen.tree.with_changes(contents_after(seen.tree, seen.patch))
     reports = (
         check_tree(tree, callee=contract.callee, files=[contract.file], libraries=libraries)
