@@ -76,15 +76,20 @@ class WheelFiles:
         """One member's bytes; a range request when it is not cached yet.
 
         Raises:
-            CannotCheck: it is not cached and the network fails.
+            CannotCheck: it is not cached and the network fails, or the cache is damaged.
+            InputError: the wheel is damaged.
         """
         if path not in self._listing():
             return None
-        row = self._database().execute("select data from member where path = ?", (path,)).fetchone()
-        if row is None:
+        if (data := self._kept(path)) is None:
             self.prefetch([path])
-            row = self._database().execute("select data from member where path = ?", (path,)).fetchone()
-        return zlib.decompress(row[0])
+            data = self._kept(path)
+        return data
+
+    def _kept(self, path: str) -> bytes | None:
+        with self._cache() as db:
+            row = db.execute("select data from member where path = ?", (path,)).fetchone()
+            return None if row is None else zlib.decompress(row[0])
 
     def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
         """The members below `under` whose names end with `suffix`, sorted."""
@@ -98,16 +103,17 @@ class WheelFiles:
             InputError: a member is larger than any source file.
             CannotCheck: the network fails; what already arrived is kept.
         """
-        db = self._database()
-        have = {path for (path,) in db.execute("select path from member")}
+        with self._cache() as db:
+            have = {path for (path,) in db.execute("select path from member")}
         wanted = [path for path in dict.fromkeys(paths) if path not in have and path in self._listing()]
         if not wanted:
             return
         with self._network():
             infos = [self._open().getinfo(path) for path in wanted]
         for info in infos:
-            if info.file_size > _LARGEST_MEMBER:
-                raise InputError(f"{self.filename}: {info.filename} claims {info.file_size} bytes; not read")
+            claims = max(info.file_size, info.compress_size)
+            if claims > _LARGEST_MEMBER:
+                raise InputError(f"{self.filename}: {info.filename} claims {claims} bytes; not read")
         runs = _runs(sorted(infos, key=lambda info: info.header_offset))
         with progress(f"reading {self.filename}", sum(run[1] - run[0] for run in runs), unit="bytes") as bar:
             for start, stop, members in runs:
@@ -116,18 +122,18 @@ class WheelFiles:
                 rows = [
                     (i.filename, zlib.compress(_member(data, i, start, self.filename), 1)) for i in members
                 ]
-                with db:
+                with self._cache() as db, db:
                     db.executemany("insert or ignore into member values (?, ?)", rows)
                 bar.advance(stop - start)
 
     def _listing(self) -> frozenset[str]:
         if self._names is None:
-            db = self._database()
-            names = [path for (path,) in db.execute("select path from listing")]
+            with self._cache() as db:
+                names = [path for (path,) in db.execute("select path from listing")]
             if not names:
                 with self._network():
                     names = [n for n in self._open().namelist() if not n.endswith("/")]
-                with db:
+                with self._cache() as db, db:
                     db.executemany("insert or ignore into listing values (?)", [(n,) for n in names])
             self._names = frozenset(names)
         return self._names
@@ -150,20 +156,34 @@ class WheelFiles:
     def _range(self, start: int, stop: int) -> bytes:
         import requests
 
-        reply = requests.get(self.url, headers={"Range": f"bytes={start}-{stop - 1}"}, timeout=TIMEOUT_S)
-        reply.raise_for_status()
-        if reply.status_code != 206 or len(reply.content) > stop - start:
-            raise CannotCheck(f"the server of {self.filename} does not answer range requests")
-        return reply.content
+        wanted = {"Range": f"bytes={start}-{stop - 1}"}
+        # Streamed: a server that ignores the range would send the whole wheel, 300 MB and more.
+        with requests.get(self.url, headers=wanted, timeout=TIMEOUT_S, stream=True) as reply:
+            reply.raise_for_status()
+            size = int(reply.headers.get("Content-Length", stop - start + 1))
+            if reply.status_code != 206 or size > stop - start:
+                raise CannotCheck(
+                    f"the server of {self.filename} does not answer range requests", hint=OFFLINE_HINT
+                )
+            return bytes(reply.content)
+
+    @contextlib.contextmanager
+    def _cache(self) -> Iterator[sqlite3.Connection]:
+        try:
+            yield self._database()
+        except (sqlite3.Error, zlib.error) as error:
+            raise CannotCheck(
+                f"the cache of {self.filename} cannot be used: {error}", hint=f"delete {self._path}"
+            ) from error
 
     @contextlib.contextmanager
     def _network(self) -> Iterator[None]:
         import requests
-        from remotezip import RemoteIOError
+        from remotezip import RemoteZipError
 
         try:
             yield
-        except (requests.RequestException, RemoteIOError, zipfile.BadZipFile) as error:
+        except (requests.RequestException, RemoteZipError, zipfile.BadZipFile) as error:
             raise CannotCheck(f"cannot read {self.filename}: {why(error)}", hint=OFFLINE_HINT) from error
 
 
@@ -192,8 +212,10 @@ def _member(data: bytes, info: zipfile.ZipInfo, start: int, wheel: str) -> bytes
     body = at + _LOCAL_HEADER.size + fields[9] + fields[10]
     packed = data[body : body + info.compress_size]
     if info.compress_type == zipfile.ZIP_DEFLATED:
-        unpacker = zlib.decompressobj(-15)
-        content = unpacker.decompress(packed, info.file_size + 1)
+        try:
+            content = zlib.decompressobj(-15).decompress(packed, info.file_size + 1)
+        except zlib.error:
+            content = b""
     else:
         content = packed
     if fields[0] != b"PK\x03\x04" or len(content) != info.file_size or zlib.crc32(content) != info.CRC:
