@@ -60,7 +60,9 @@ class Index:
             }
             for name, served in self.files[project].items()
         ]  # fmt: skip
-        return json.dumps({"meta": {"api-version": "1.1"}, "name": project, "versions": [], "files": files}).encode()
+        return json.dumps(
+            {"meta": {"api-version": "1.1"}, "name": project, "versions": [], "files": files}
+        ).encode()
 
 
 @contextmanager

@@ -81,9 +81,8 @@ def _judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None) -> Ver
 
 def _report(tree: Tree, contract: Contract, libraries: Mapping[str, str] | None) -> Report:
     """The calls in the file the contract names; where none is left there, those of the whole tree."""
-    from pinproof.contract.check import (
-        check_tree,
-    )  # most of the start-up time; a remembered verdict needs none
+    # Most of the start-up time, and a remembered verdict needs none of it.
+    from pinproof.contract.check import check_tree
 
     report = check_tree(tree, callee=contract.callee, files=[contract.file], libraries=libraries)
     if report.calls or report.unchecked:
