@@ -155,7 +155,7 @@ def test_a_wheel_without_a_digest_is_not_used(index: Index) -> None:
 
 
 def test_a_cache_file_of_garbage_is_one_line_and_what_to_do(index: Index) -> None:
-    served, files = put(index, wheel(FILES))
+    served, _ = put(index, wheel(FILES))
     path = Path(os.environ["PINPROOF_CACHE"]) / "wheels" / f"{served.digest()}.sqlite"
     path.write_bytes(b"garbage" * 1000)
     with pytest.raises((InputError, CannotCheck), match="cache"):

@@ -50,7 +50,8 @@ def fetch_release(project: str, version: str, target: Path, without: Sequence[Pa
     archive = download_sdist(project, version)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
-        root = unpack_sdist(archive, Path(scratch))
+        root = unpack_sdist(archive, Path(scratch), f"the sdist of {project} {version}")
+        open_tree(root)
         take_out(root, without)
         commit_all(root, f"{project} {version}" + "".join(f", without {p.name}" for p in without))
         if target.exists():
@@ -59,8 +60,13 @@ def fetch_release(project: str, version: str, target: Path, without: Sequence[Pa
     return open_tree(target)
 
 
-def unpack_sdist(archive: Path, into: Path) -> Path:
+def unpack_sdist(archive: Path, into: Path, name: str) -> Path:
     """Unpack an sdist; nothing is written outside `into`, and every file belongs to the caller.
+
+    Args:
+        archive: the .tar.gz.
+        into: an empty folder.
+        name: what to call it in messages.
 
     Returns:
         The one folder an sdist holds.
@@ -74,18 +80,18 @@ def unpack_sdist(archive: Path, into: Path) -> Path:
         )
     try:
         with tarfile.open(archive) as tar:
-            members = _checked(tar, archive.name)
-            with progress(f"unpacking {archive.name[:12]}", len(members)) as bar:
+            members = _checked(tar, name)
+            with progress(f"unpacking {name}", len(members)) as bar:
                 for member in members:
                     tar.extract(member, into, filter="data")
                     bar.advance()
     except (tarfile.TarError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, tarfile.TarError):
             raise  # a full disk or missing permission is no fault of the archive
-        raise InputError(f"{archive.name} cannot be unpacked: {error}") from error
+        raise InputError(f"{name} cannot be unpacked: {error}") from error
     folders = [path for path in into.iterdir() if path.is_dir()]
     if len(folders) != 1:
-        raise InputError(f"{archive.name} is no sdist: it holds {len(folders)} top folders")
+        raise InputError(f"{name} is malformed: it holds {len(folders)} top folders")
     return folders[0]
 
 
@@ -93,6 +99,8 @@ def _checked(tar: tarfile.TarFile, name: str) -> list[tarfile.TarInfo]:
     members: list[tarfile.TarInfo] = []
     size = 0
     for member in tar:
+        if member.name.startswith("/"):  # the data filter would strip the slash and go on
+            raise InputError(f"{name} cannot be unpacked: {member.name!r} is an absolute path")
         size += member.size
         members.append(member)
         if size > _LARGEST or len(members) > _MOST_MEMBERS:

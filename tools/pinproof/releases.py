@@ -20,12 +20,15 @@ from pinproof.tree import Tree
 from pinproof.wheelfiles import OFFLINE_HINT, TIMEOUT_S, WheelFiles, why
 
 if TYPE_CHECKING:
+    from packaging.version import Version
     from pypi_simple import DistributionPackage
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.!+]*")
 # A new release inside a range is rare (a bugfix of an older line); asking again costs a second.
 _RANGE_FRESH_S = 3600.0
+# Where the index gives no size: ten times the sdist of vLLM 0.33.0.
+_LARGEST_SDIST = 400 << 20
 
 
 @lru_cache(maxsize=32)
@@ -38,6 +41,7 @@ def distributions(project: str) -> tuple[DistributionPackage, ...]:
     """
     import requests
     from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple
+    from pypi_simple.errors import UnsupportedContentTypeError, UnsupportedRepoVersionError
 
     if not _NAME.fullmatch(project):
         raise InputError(f"{project!r} is no package name")
@@ -50,6 +54,11 @@ def distributions(project: str) -> tuple[DistributionPackage, ...]:
     except requests.RequestException as error:
         raise CannotCheck(
             f"cannot reach the package index for {project}: {why(error)}", hint=OFFLINE_HINT
+        ) from error
+    except (ValueError, UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
+        raise CannotCheck(
+            f"what the package index says about {project} cannot be read ({type(error).__name__})",
+            hint=OFFLINE_HINT,
         ) from error
     return tuple(package for package in page.packages if not package.is_yanked)
 
@@ -75,7 +84,7 @@ def versions_between(project: str, first: str, last: str) -> list[str]:
     The answer is kept for an hour, and for as long as there is no network.
 
     Raises:
-        InputError: there is none.
+        InputError: there is none, or an end of the range is no version.
         CannotCheck: the index cannot be reached and the range was never asked for before.
     """
     remembered = cache_dir("index", project) / f"{first}..{last}.json"
@@ -84,13 +93,14 @@ def versions_between(project: str, first: str, last: str) -> list[str]:
         return before
     from packaging.version import Version
 
+    start, end = _version(first), _version(last)
     try:
         known = versions(project)
     except CannotCheck:
         if before is None:
             raise
         return before
-    found = [text for text in known if Version(first) <= Version(text) <= Version(last)]
+    found = [text for text in known if start <= Version(text) <= end]
     if not found:
         raise InputError(f"{project} has no release from {first} to {last}")
     atomic_write(remembered, msgspec.json.encode(found))
@@ -133,13 +143,17 @@ def pick(project: str, version: str, kind: str) -> Distribution:
     return found
 
 
-def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
+def _version(text: str) -> Version:
     from packaging.version import InvalidVersion, Version
 
     try:
-        wanted = Version(version)
+        return Version(text)
     except InvalidVersion as error:
-        raise InputError(f"{version!r} is no version") from error
+        raise InputError(f"{text!r} is no version") from error
+
+
+def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
+    wanted = _version(version)
     mine = [p for p in distributions(project) if p.version and _same_version(p.version, wanted)]
     if not mine:
         near = ", ".join(versions(project)[-4:])
@@ -156,12 +170,10 @@ def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
     return Distribution(best.filename, best.version or version, best.url, digest, best.size)
 
 
-def _same_version(text: str, wanted: object) -> bool:
-    from packaging.version import InvalidVersion, Version
-
+def _same_version(text: str, wanted: Version) -> bool:
     try:
-        return Version(text) == wanted
-    except InvalidVersion:
+        return _version(text) == wanted
+    except InputError:
         return False
 
 
@@ -203,6 +215,7 @@ def download_sdist(project: str, version: str) -> Path:
     target = cache_dir("sdists") / f"{sdist.sha256}.tar.gz"
     if target.exists():
         return target
+    largest = sdist.size or _LARGEST_SDIST
     seen = hashlib.sha256()
     chunks: list[bytes] = []
     try:
@@ -215,6 +228,8 @@ def download_sdist(project: str, version: str) -> Path:
                 seen.update(chunk)
                 chunks.append(chunk)
                 bar.advance(len(chunk))
+                if len(chunks) << 18 > largest + (1 << 18):
+                    raise InputError(f"{sdist.filename} is larger than the index says: not used")
     except requests.RequestException as error:
         raise CannotCheck(
             f"the download of {sdist.filename} broke off: {why(error)}",
