@@ -28,7 +28,7 @@ def apply(patch: Patch, root: Path, *, force: bool = False, three_way: bool = Fa
 
 def revert(patch: Patch, root: Path) -> None:
     tree = open_tree(root)
-    carry_out(plan_revert([patch], tree, named=True), tree, series=[patch], reverse=True)
+    carry_out(plan_revert([patch], tree, named=True), tree, series=[patch])
 
 
 def git(root: Path, *args: str) -> str:

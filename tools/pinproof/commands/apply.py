@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         note(f"pinproof apply: {done}")
     plan = plan_revert(patches, tree, named=named) if args.revert else _plan(patches, tree, args, named=named)
     if plan.contents and not args.dry_run:
-        carry_out(plan, tree, series=load_series(args.patches) if named else patches, reverse=args.revert)
+        carry_out(plan, tree, series=load_series(args.patches) if named else patches)
     _show(plan, tree, args, unified_diff(plan, tree) if args.dry_run else "")
     return 0
 

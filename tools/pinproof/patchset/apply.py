@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from pinproof.errors import Conflict, Refused
-from pinproof.git import check_worktree, git
+from pinproof.git import check_worktree
 from pinproof.patchset.change import contents_after, text_state
-from pinproof.patchset.engine import apply_diff
+from pinproof.patchset.gitindex import refuse_dirty, stage
 from pinproof.patchset.journal import Change, settle, tree_lock, write_all
 from pinproof.patchset.merge import merge_three_way
 from pinproof.patchset.patchfile import Patch
@@ -106,14 +106,13 @@ def plan_revert(patches: Sequence[Patch], tree: Tree, *, named: bool) -> Plan:
     return Plan(steps=tuple(steps), contents=contents, patches=tuple(todo))
 
 
-def carry_out(plan: Plan, tree: Tree, *, series: Sequence[Patch], reverse: bool = False) -> None:
+def carry_out(plan: Plan, tree: Tree, *, series: Sequence[Patch]) -> None:
     """Make the planned change in the tree: every file, or none.
 
     Args:
         plan: from plan_apply or plan_revert on this very tree.
         tree: a tree on disk.
         series: all patches of the set: changes that they explain do not count as someone's edits.
-        reverse: the plan takes patches out.
 
     Raises:
         Refused: a touched file is dirty, or another run is at work.
@@ -123,7 +122,7 @@ def carry_out(plan: Plan, tree: Tree, *, series: Sequence[Patch], reverse: bool 
     with tree_lock(root):
         settle(root)
         if tree.kind == "git":
-            _write_git(plan, tree, root, series, reverse=reverse)
+            _write_git(plan, tree, root, series)
         else:
             write_all(root, _changes(plan, tree))
 
@@ -191,59 +190,15 @@ def _changes(plan: Plan, tree: Tree) -> list[Change]:
     ]
 
 
-def _write_git(plan: Plan, tree: Tree, root: Path, series: Sequence[Patch], *, reverse: bool) -> None:
-    """Through git, so that index and worktree agree; by the journal where git cannot read CRLF."""
+def _write_git(plan: Plan, tree: Tree, root: Path, series: Sequence[Patch]) -> None:
+    """The worktree by the journal, which `git apply` has not, then the index by git: both or neither."""
     check_worktree(root)
-    _refuse_dirty(plan, tree, root, series)
-    text = b"".join(_diff_text(patch) for patch in plan.patches)
-    command = ["apply", "--index", "--whitespace=nowarn", *(["--reverse"] if reverse else []), "-"]
-    if not plan.merged and git(command, cwd=root, stdin=text, check=False).returncode == 0:
-        return
-    write_all(root, _changes(plan, tree))
-    git(["add", "--", *plan.contents], cwd=root)
-
-
-def _diff_text(patch: Patch) -> bytes:
-    return patch.raw[patch.raw.index(b"\ndiff --git ") + 1 :]
-
-
-def _refuse_dirty(plan: Plan, tree: Tree, root: Path, series: Sequence[Patch]) -> None:
-    """Refuse when a touched file holds changes that are not the series' own.
-
-    Raises:
-        Refused: an edit, staged or not, or an untracked file.
-    """
     paths = list(plan.contents)
-    status = git(["status", "--porcelain=v1", "-z", "--untracked-files=all", "--", *paths], cwd=root).stdout
-    for entry in filter(None, status.split(b"\0")):
-        code, path = entry[:2].decode(), entry[3:].decode(errors="surrogateescape")
-        mine = code in ("M ", "A ", "D ") and _explained(path, tree, root, series)
-        if not mine:
-            raise Refused(
-                f"{path} has uncommitted changes in {tree.name}", hint="commit or stash them, then run again"
-            )
-    tracked = git(["ls-files", "-z", "--", *paths], cwd=root).stdout.split(b"\0")
-    for path in paths:
-        if tree.read(path) is not None and path.encode() not in tracked:
-            raise Refused(
-                f"{path} is not tracked by git in {tree.name}", hint="add it, or give a plain folder"
-            )
-
-
-def _explained(path: str, tree: Tree, root: Path, series: Sequence[Patch]) -> bool:
-    """Whether the file differs from HEAD by patches of the series only."""
-    shown = git(["show", f"HEAD:{path}"], cwd=root, check=False)
-    committed = shown.stdout if shown.returncode == 0 else None
-    return _stripped(path, tree.read(path), series) == _stripped(path, committed, series)
-
-
-def _stripped(path: str, content: bytes | None, series: Sequence[Patch]) -> bytes | None:
-    """The content without any patch of the series that is in it."""
-    for patch in reversed(series):
-        for diff in patch.diffs:
-            if diff.path == path:
-                try:
-                    content = apply_diff(content, diff, reverse=True)
-                except Conflict:
-                    continue
-    return content
+    refuse_dirty(tree, root, paths, [*series, *(patch for patch in plan.patches if patch not in series)])
+    changes = _changes(plan, tree)
+    write_all(root, changes)
+    try:
+        stage(root, paths)
+    except BaseException:
+        write_all(root, [Change(c.path, c.after, c.before, c.mode) for c in changes])
+        raise
