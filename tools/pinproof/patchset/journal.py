@@ -19,6 +19,7 @@ import fcntl
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -31,6 +32,8 @@ from pinproof.tree import check_relative
 
 _JOURNAL = ".pinproof-journal"
 _NEW = ".pinproof-new"
+# A run that is killed while it starts git leaves the lock to that child until it has started.
+_LOCK_WAIT_S = 0.3
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -61,11 +64,16 @@ def tree_lock(root: Path) -> Iterator[None]:
         Refused: another run holds it.
     """
     fd = os.open(root, os.O_RDONLY)
+    deadline = time.monotonic() + _LOCK_WAIT_S
     try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Refused(f"another run is changing {root}", hint="wait for it to end") from None
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Refused(f"another run is changing {root}", hint="wait for it to end") from None
+                time.sleep(0.01)
         yield
     finally:
         os.close(fd)
