@@ -37,11 +37,13 @@ class Served:
 
 @dataclass
 class Index:
-    """The files by project and name; `requests` lists what was asked for, `down` refuses everything."""
+    """The files by project and name; `requests` lists what was asked for, `down` refuses everything,
+    `hang` keeps whoever asks for a file waiting."""
 
     files: dict[str, dict[str, Served]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     down: bool = False
+    hang: bool = False
     page_status: int | None = None
     page: bytes | None = None
     url: str = ""
@@ -68,6 +70,8 @@ class Index:
 @contextmanager
 def serve(index: Index) -> Iterator[Index]:
     """Run the index on a free port of the loopback address."""
+
+    stopped = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -98,6 +102,9 @@ def serve(index: Index) -> Iterator[Index]:
 
         def _file(self, served: Served) -> None:
             wanted = self.headers.get("Range")
+            if index.hang:
+                stopped.wait(30)
+                return
             if served.status:
                 self._send(served.status, b"", "text/plain")
             elif wanted is None or not served.ranges:
@@ -131,6 +138,7 @@ def serve(index: Index) -> Iterator[Index]:
     try:
         yield index
     finally:
+        stopped.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import sys
-from typing import TYPE_CHECKING
 
 from pinproof import __version__
-
-if TYPE_CHECKING:
-    pass
 
 EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
@@ -34,6 +31,18 @@ def main(argv: list[str] | None = None) -> int:
         The exit code (see pinproof.errors.Exit).
     """
     arguments = sys.argv[1:] if argv is None else argv
+    for stream in (sys.stdout, sys.stderr):  # a terminal that lacks a character shows its escape
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()  # here, where a reader that has gone away is still caught
+        return code
+    except BrokenPipeError:
+        return _broken_pipe()
+
+
+def _dispatch(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_overview())
         return 0 if arguments else 2
@@ -47,11 +56,30 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    import argparse
-    import importlib
-
     from pinproof.console import note
     from pinproof.errors import PinproofError
+
+    try:
+        return _parse_and_run(name, arguments)
+    except PinproofError as error:
+        note(f"pinproof {name}: {error.message}")
+        if error.hint:
+            note(f"  -> {error.hint}")
+        return int(error.exit_code)
+    except KeyboardInterrupt:
+        note(f"pinproof {name}: interrupted; nothing was left half done")
+        return 130
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        place = f": {error.filename}" if error.filename else ""
+        note(f"pinproof {name}: {error.strerror or error}{place}")
+        return 2
+
+
+def _parse_and_run(name: str, arguments: list[str]) -> int:
+    import argparse
+    import importlib
 
     command = importlib.import_module(f"pinproof.commands.{name.replace('-', '_')}")
     parser = argparse.ArgumentParser(
@@ -62,22 +90,7 @@ def _run(name: str, arguments: list[str]) -> int:
     command.add_arguments(parser)
     # Intermixed, so that `PATCH --json TREE` reads as people write it.
     options = parser.parse_intermixed_args(arguments)
-    try:
-        return int(command.run(options))
-    except PinproofError as error:
-        note(f"pinproof {name}: {error.message}")
-        if error.hint:
-            note(f"  -> {error.hint}")
-        return int(error.exit_code)
-    except KeyboardInterrupt:
-        note(f"pinproof {name}: interrupted; nothing was left half done")
-        return 130
-    except BrokenPipeError:
-        return _broken_pipe()
-    except OSError as error:
-        place = f": {error.filename}" if error.filename else ""
-        note(f"pinproof {name}: {error.strerror or error}{place}")
-        return 2
+    return int(command.run(options))
 
 
 def _broken_pipe() -> int:

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 # C0 and C1 controls but for tab and newline; bidi controls and zero-width characters, which make a
-# text read as something else (CVE-2021-42574).
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# text read as something else (CVE-2021-42574); surrogates, which stand for the odd bytes of a file name.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
 
 
 def clean(text: str) -> str:
@@ -51,8 +53,14 @@ def emit_json(schema: str, payload: dict[str, Any]) -> None:
     """Print a machine's view: `payload` under a versioned `schema` name such as pinproof.verdict/1."""
     import msgspec
 
-    data = msgspec.json.format(msgspec.json.encode({"schema": schema, **payload}), indent=2)
-    sys.stdout.write(data.decode() + "\n")
+    whole = {"schema": schema, **payload}
+    try:
+        text = msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+    except UnicodeEncodeError:  # a path with bytes that are no UTF-8, as Python keeps them
+        import json
+
+        text = json.dumps(msgspec.to_builtins(whole), indent=2)
+    sys.stdout.write(text + "\n")
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

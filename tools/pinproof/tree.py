@@ -195,9 +195,9 @@ def metadata_path(tree: Tree) -> str | None:
 
 def _version(root: Path, package: str) -> str | None:
     metadata = _dist_info(root, package) or root / "PKG-INFO"
-    try:
-        head = metadata.read_text(encoding="utf-8", errors="replace")[:4000]
-    except OSError:
+    if not metadata.is_file():
         return None
+    with metadata.open(encoding="utf-8", errors="replace") as stream:
+        head = stream.read(4000)
     match = re.search(r"^Version: *([A-Za-z0-9.!+_-]+)", head, re.MULTILINE)
     return match.group(1) if match else None

@@ -13,7 +13,7 @@ from pinproof.tree import check_relative
 
 DiffKind = Literal["modify", "add", "delete"]
 
-_LARGEST = 8 * 1024 * 1024
+LARGEST = 8 * 1024 * 1024
 _FIELD = re.compile(r"([A-Z][A-Za-z]*(?:-[A-Z][A-Za-z]*)*):(?: (.*))?")
 _FROM_LINE = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001\n")
 _DIFF = re.compile(rb"diff --git a/(.+) b/(.+)\n")
@@ -117,8 +117,8 @@ def parse_patch(raw: bytes, name: str) -> Patch:
         InputError: it is truncated, malformed, or does what a patch here may not do (leave the
             tree, rename, change modes, hold binary hunks).
     """
-    if len(raw) > _LARGEST:
-        raise InputError(f"{name}: larger than {_LARGEST >> 20} MiB, which is no small patch")
+    if len(raw) > LARGEST:
+        raise InputError(f"{name}: larger than {LARGEST >> 20} MiB, which is no small patch")
     if not _FROM_LINE.match(raw):
         raise InputError(
             f"{name}: does not begin as `git format-patch` output", hint="git format-patch --zero-commit -1"

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pinproof.errors import InputError
-from pinproof.patchset.patchfile import Patch, parse_patch
+from pinproof.patchset.patchfile import LARGEST, Patch, parse_patch
 
 _NAME = re.compile(r"\d{4}-[a-z0-9]+(?:-[a-z0-9]+)*\.patch")
 
@@ -34,8 +34,12 @@ def read_series(folder: Path) -> list[str]:
     Raises:
         InputError: a name is listed twice, or is no patch file name.
     """
+    try:
+        text = (folder / "series").read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{folder / 'series'} is not UTF-8 text ({error.reason})") from error
     names: list[str] = []
-    for number, line in enumerate((folder / "series").read_text("utf-8").splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         name = line.split("#", 1)[0].strip()
         if not name:
             continue
@@ -51,23 +55,27 @@ def load_series(folder: Path | None = None) -> list[Patch]:
     """Every patch of the series, parsed, in order.
 
     Raises:
-        InputError: the series or a patch cannot be read.
+        InputError: the series lists none, or it or a patch cannot be read.
     """
     folder = patch_dir(folder)
-    return [load_patch(folder / name) for name in read_series(folder)]
+    names = read_series(folder)
+    if not names:
+        raise InputError(f"{folder / 'series'} lists no patch", hint="add one, or give --patches DIR")
+    return [load_patch(folder / name) for name in names]
 
 
 def load_patch(path: Path) -> Patch:
     """One patch file, parsed.
 
     Raises:
-        InputError: it does not exist or is malformed.
+        InputError: it does not exist, is no plain file, or is malformed.
     """
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path} does not exist", hint="see the names in patches/vllm/series") from None
-    return parse_patch(raw, path.name)
+    if not path.exists():
+        raise InputError(f"{path} does not exist", hint="see the names in patches/vllm/series")
+    if not path.is_file():  # a pipe would wait for ever, /dev/zero never ends
+        raise InputError(f"{path} is no patch file: it is a folder or a device")
+    with path.open("rb") as stream:
+        return parse_patch(stream.read(LARGEST + 1), path.name)
 
 
 def find_patch(spec: str, folder: Path | None = None) -> Patch:
