@@ -1,0 +1,214 @@
+"""Bring the steps together: copy the tree, plan each hook, run them, and say what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from email.utils import parseaddr
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from pinproof.errors import Refused
+from pinproof.gate import GateResult
+from pinproof.gates.patched import patched_files
+from pinproof.gates.precommit.config import PATH, Config, parse_config
+from pinproof.gates.precommit.outcome import HookResult, Setting, run_stage
+from pinproof.gates.precommit.plan import Plan, plan_hooks
+from pinproof.gates.precommit.reach import reachable, remember_cloned
+from pinproof.gates.precommit.workspace import Workspace, workspace
+from pinproof.git import git
+from pinproof.patchset.patchfile import Patch
+from pinproof.paths import atomic_write, cache_dir
+from pinproof.tree import Tree
+
+# mypy on vLLM takes 60 s cold on two slow cores; ten times that is a hang.
+HOOK_LIMIT_S = 900.0
+
+Tell = Callable[[Literal["start", "end", "note"], str, str], None]
+"""Told ("start", hook, ""), ("end", hook, its status in pre-commit's words) and ("note", "", a line)."""
+
+
+def precommit_gate(
+    tree: Tree,
+    patch: Patch,
+    *,
+    offline: bool = False,
+    fix: bool = False,
+    hook_limit_s: float = HOOK_LIMIT_S,
+    tell: Tell = lambda event, hook, text: None,
+) -> GateResult:
+    """Run the tree's own hooks on the files a patch touches, with the patch in.
+
+    Hooks run in a copy of the tree in the cache; the tree itself is only read, but for `fix`. The hooks
+    are the tree's code and run as the user: check only trees that you would run.
+
+    Args:
+        tree: the tree, with or without the patch applied.
+        patch: the patch.
+        offline: replace every remote hook repository, reachable or not.
+        fix: write what hooks rewrite into the tree; the patch must be applied there.
+        hook_limit_s: how long one hook may take, in seconds.
+        tell: told of progress.
+
+    Returns:
+        pass when every hook that is for a touched file passed; fail when one failed; skip when none
+        failed but one could not be run, or the tree has no config. `details` holds `hooks` (one
+        HookResult each), `diff` (what hooks rewrote), `fixed` (files written), `files`, `replaced`
+        and `config_sha256`.
+
+    Raises:
+        Conflict: the patch neither is in the tree nor applies to it.
+        Refused: `fix` on a tree without the patch, or a file changed while the hooks ran.
+        InputError: the config cannot be read.
+    """
+    started = time.monotonic()
+    changes = patched_files(tree, patch)
+    missing = _nothing_to_run(tree, changes)
+    if missing:
+        return GateResult(
+            gate="pre-commit", outcome="skip", summary=missing, reason=missing,
+            clear=f"pinproof fetch vllm=={tree.version or 'VERSION'} DIR, then check that",
+        )  # fmt: skip
+    if fix and any(tree.read(path) != data for path, data in changes.items()):
+        raise Refused(f"{patch.name} is not applied to {tree.name}: there is nowhere to write fixes to",
+                      hint=f"pinproof apply {patch.number} {tree.name}")  # fmt: skip
+    with workspace(tree, changes) as space:
+        config = parse_config((space.root / PATH).read_bytes())
+        results = _run(config, space, patch, offline, hook_limit_s, tell)
+        fixed = _write_fixes(tree, space) if fix else []
+        details = {
+            "hooks": [msgspec.to_builtins(result) for result in results],
+            "files": list(space.paths),
+            "replaced": sum(result.note is not None for result in results),
+            "config_sha256": hashlib.sha256((space.root / PATH).read_bytes()).hexdigest(),
+            "diff": space.diff(),
+            "fixed": fixed,
+        }
+    outcome, summary = _sum_up(results)
+    return GateResult(
+        gate="pre-commit", outcome=outcome, summary=summary,
+        reason=summary if outcome == "skip" else None,
+        clear=f"pinproof check {patch.number} {tree.name}" if outcome != "pass" else None,
+        duration_s=round(time.monotonic() - started, 3), details=details,
+    )  # fmt: skip
+
+
+def _nothing_to_run(tree: Tree, changes: dict[str, bytes | None]) -> str | None:
+    if tree.root is None:
+        return f"{tree.name} is a release on PyPI: hooks need a tree on disk"
+    if changes.get(PATH, tree.read(PATH)) is None:
+        return f"{tree.name} has no {PATH}: an installed package carries none"
+    return None
+
+
+def _run(
+    config: Config, space: Workspace, patch: Patch, offline: bool, hook_limit_s: float, tell: Tell
+) -> list[HookResult]:
+    """Every hook's result, in the config's order."""
+    home = cache_dir("pre-commit")
+    remote = [hook for hook in config.hooks if hook.remote]
+    reach = {(h.repo, h.rev or ""): False for h in remote} if offline else reachable(remote, home)
+    plans = plan_hooks(config, space.root, space.paths, reach)
+
+    def watch(event: Any, index: int, text: str) -> None:
+        tell(event, config.hooks[index].key if index >= 0 else "", text)
+
+    where = Setting(config.settings, space.root, home, hook_limit_s, watch)
+    results = _not_started(plans)
+    files = ["--files", *(f"./{path}" for path in space.paths)]
+    for stage, also in (("pre-commit", ()), ("manual", ("pre-commit",))):
+        due = [plan for plan in plans if plan.hook.index not in results and _runs_at(plan, stage, also)]
+        results |= run_stage(due, stage, files, where)
+    due = [plan for plan in plans if plan.hook.index not in results and plan.stages == ("commit-msg",)]
+    results |= _check_message(due, patch, where)
+    ran = {index for index, result in results.items() if result.outcome in ("pass", "fail")}
+    remember_cloned([p.hook for p in plans if p.repo == p.hook.repo and p.hook.remote and p.hook.index in ran], home)
+    return [results.get(plan.hook.index) or _elsewhere(plan) for plan in plans]
+
+
+def _not_started(plans: Sequence[Plan]) -> dict[int, HookResult]:
+    """Results that need no run: no touched file is for the hook, or there is no way to run it here."""
+    found: dict[int, HookResult] = {}
+    for plan in plans:
+        stage = plan.stages[0] if plan.stages else "pre-commit"
+        if plan.applies is False and stage != "commit-msg":
+            found[plan.hook.index] = HookResult(
+                hook=plan.hook.key, stage=stage, outcome="skip", reason="no touched file is for it"
+            )
+        elif plan.unavailable:
+            found[plan.hook.index] = HookResult(
+                hook=plan.hook.key, stage=stage, outcome="not-run", reason=plan.unavailable
+            )
+    return found
+
+
+def _runs_at(plan: Plan, stage: str, ran_before: Sequence[str]) -> bool:
+    if plan.stages is None:
+        return True
+    return stage in plan.stages and not set(ran_before) & set(plan.stages)
+
+
+def _elsewhere(plan: Plan) -> HookResult:
+    at = ", ".join(plan.stages) if plan.stages else "other stages"
+    return HookResult(hook=plan.hook.key, stage=at, outcome="skip", reason=f"runs at {at} only")
+
+
+def _check_message(plans: Sequence[Plan], patch: Patch, where: Setting) -> dict[int, HookResult]:
+    """Run the commit-msg hooks on the patch's own message, as its author would at `git commit`."""
+    if not plans:
+        return {}
+    name, email = parseaddr(patch.author)
+    for key, value in (("user.name", name), ("user.email", email)):
+        git(["config", key, value], cwd=where.root)
+    before = commit_message(patch)
+    path = where.root / ".git" / "COMMIT_EDITMSG"
+    path.write_text(before, encoding="utf-8")
+    results = run_stage(plans, "commit-msg", ["--commit-msg-filename", str(path)], where)
+    added = [
+        line for line in path.read_text("utf-8", "replace").splitlines() if line not in before.splitlines()
+    ]
+    says = "adds " + "; ".join(filter(None, added)) if added else "leaves the message as it is"
+    return {index: msgspec.structs.replace(result, note=says) for index, result in results.items()}
+
+
+def commit_message(patch: Patch) -> str:
+    """The message that the patch's commit will have: its subject and body, without the diff."""
+    head = patch.raw.partition(b"\ndiff --git ")[0].decode("utf-8", "replace")
+    body = head.partition("\n\n")[2].split("\n---\n")[0].strip("\n")
+    return f"{patch.subject}\n\n{body}\n"
+
+
+def _write_fixes(tree: Tree, space: Workspace) -> list[str]:
+    """Write the files that hooks rewrote into the tree, each only if it is still what they were given."""
+    rewritten = space.rewritten()
+    changed = [path for path in rewritten if tree.read(path) != space.staged(path)]
+    if changed:
+        raise Refused(
+            f"{changed[0]} changed while the hooks ran; nothing was written", hint="run check again"
+        )
+    for path, data in rewritten.items():
+        real = Path(os.path.realpath(tree.disk_root() / path))
+        atomic_write(real, data, mode=real.stat().st_mode & 0o7777)
+    return sorted(rewritten)
+
+
+def _sum_up(results: Sequence[HookResult]) -> tuple[Literal["pass", "fail", "skip"], str]:
+    count = Counter(result.outcome for result in results)
+    replaced = sum(
+        r.note is not None and " instead of " in r.note and r.outcome in ("pass", "fail") for r in results
+    )
+    aside = f"; {replaced} run from a package instead of their repository" if replaced else ""
+    aside += f"; {count['skip']} have no touched file" if count["skip"] else ""
+    for outcome, word in (("fail", "failed"), ("not-run", "could not be run here")):
+        named = [result.hook for result in results if result.outcome == outcome]
+        if named:
+            verdict: Literal["fail", "skip"] = "fail" if outcome == "fail" else "skip"
+            return verdict, f"{', '.join(named)} {word}; {count['pass']} hooks passed{aside}"
+    if not count["pass"]:
+        return "skip", "no hook is for the touched files"
+    return "pass", f"{count['pass']} hooks passed{aside}"

@@ -1,0 +1,209 @@
+"""A git copy of the tree for hooks to run in, kept between runs, so that the user's tree is never touched."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pinproof.console import progress
+from pinproof.errors import InputError
+from pinproof.git import check_worktree, git
+from pinproof.paths import atomic_write, cache_dir, file_lock
+from pinproof.tree import Tree
+
+# A copy of vLLM with its git objects takes 180 MB.
+_KEPT = 6
+# How long to wait for another check of the same tree: a first run with mypy takes minutes.
+_LOCK_WAIT_S = 900.0
+
+Stamp = tuple[int, int, int, int]
+"""Size, mtime and ctime in nanoseconds, mode: changes when the file does."""
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The copy, with the patch applied and staged on top of one commit that holds the tree as it is.
+
+    Attributes:
+        root: the working tree.
+        paths: the files that the patch touches.
+    """
+
+    root: Path
+    paths: tuple[str, ...]
+
+    def rewritten(self) -> dict[str, bytes]:
+        """Tracked files that the hooks changed, with their bytes now."""
+        names = _git(self.root, "diff", "--name-only", "-z", "--diff-filter=M").split(b"\0")
+        found = {os.fsdecode(name): self.root / os.fsdecode(name) for name in names if name}
+        return {name: path.read_bytes() for name, path in found.items() if not path.is_symlink()}
+
+    def staged(self, path: str) -> bytes:
+        """A file as the hooks found it."""
+        return _git(self.root, "show", f":{path}")
+
+    def diff(self) -> str:
+        """What the hooks changed, as a unified diff."""
+        return _git(self.root, "diff", "--no-ext-diff", "--no-textconv").decode(errors="replace")
+
+
+@contextlib.contextmanager
+def workspace(tree: Tree, changes: Mapping[str, bytes | None]) -> Iterator[Workspace]:
+    """The tree with `changes`, in a git repository of its own that hooks may write to.
+
+    The copy stays in the cache: the next run copies only what changed, and mypy finds its cache.
+
+    Args:
+        tree: a tree on disk: a git checkout (its tracked and untracked files, without the ignored ones)
+            or a plain folder.
+        changes: new contents by path; None deletes.
+
+    Raises:
+        InputError: the tree is not on disk, or a file of it cannot be read.
+        Refused: another check of the same tree is still at work after some minutes.
+    """
+    source = Path(os.path.realpath(tree.disk_root()))
+    home = cache_dir("check")
+    slot = home / hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
+    slot.mkdir(exist_ok=True)
+    with file_lock(slot / "lock", wait_s=_LOCK_WAIT_S, busy="another check of this tree is at work"):
+        _prune(home, slot)
+        (slot / "source").write_bytes(os.fsencode(source))
+        os.utime(slot)
+        root = slot / "tree"
+        _restore(slot, root)
+        _sync(tree, source, slot, root, changes)
+        _apply(root, changes)
+        yield Workspace(root, tuple(changes))
+
+
+def _prune(home: Path, mine: Path) -> None:
+    """Remove the copies of trees that are gone, and all but the most recently used ones."""
+    slots = sorted((slot for slot in home.iterdir() if slot.is_dir()), key=lambda slot: -slot.stat().st_mtime)
+    for rank, slot in enumerate(slots):
+        with contextlib.suppress(OSError):
+            gone = not Path(os.fsdecode((slot / "source").read_bytes())).is_dir()
+            if slot != mine and (gone or rank >= _KEPT):
+                with file_lock(slot / "lock"):
+                    shutil.rmtree(slot)
+
+
+def _restore(slot: Path, root: Path) -> None:
+    """Undo what the last run's patch and hooks did; begin anew when that run broke off half-way."""
+    if (slot / "stamps").exists() and git(["reset", "-q", "--hard"], cwd=root, check=False).returncode == 0:
+        _git(root, "clean", "-fdq")
+        return
+    (slot / "stamps").unlink(missing_ok=True)
+    if root.exists():
+        shutil.rmtree(root)
+    root.mkdir()
+    _git(root, "init", "-q")
+    # Whatever the user's own configuration says, hooks see the same bytes as in CI.
+    for key in ("core.autocrlf", "core.fsmonitor"):
+        _git(root, "config", key, "false")
+    for key in ("core.hooksPath", "core.excludesFile", "core.attributesFile"):
+        _git(root, "config", key, "/dev/null")
+
+
+def _sync(tree: Tree, source: Path, slot: Path, root: Path, changes: Mapping[str, bytes | None]) -> None:
+    """Copy the files that changed since the last run, and commit them."""
+    record = slot / "stamps"
+    old = msgspec.msgpack.decode(record.read_bytes(), type=dict[str, Stamp]) if record.exists() else {}
+    new = _stamps(source, _names(tree, source))
+    # The patch's own files are always copied: a stamp cannot tell two writes within one clock tick.
+    stale = [name for name in new if old.get(name) != new[name] or name in changes]
+    gone = [name for name in old if name not in new]
+    record.unlink(missing_ok=True)
+    with progress(f"copying {tree.name}", len(stale)) as bar:
+        for name in stale:
+            _copy(source / name, root / name, new[name][3])
+            bar.advance()
+    for name in gone:
+        (root / name).unlink(missing_ok=True)
+    _stage(root, [*(stale if tree.kind == "git" else _not_ignored(root, stale)), *gone])
+    if git(["diff", "--cached", "--quiet"], cwd=root, check=False).returncode or not old:
+        _commit(root)
+    atomic_write(record, msgspec.msgpack.encode(new))
+
+
+def _names(tree: Tree, source: Path) -> list[str]:
+    if tree.kind != "git":
+        return list(tree.files.paths())
+    check_worktree(source)
+    listed = git(["ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=source).stdout
+    return sorted({os.fsdecode(name) for name in listed.split(b"\0") if name})
+
+
+def _stamps(source: Path, names: Sequence[str]) -> dict[str, Stamp]:
+    """A stamp for each regular file, and for each link that stays inside the tree."""
+    found: dict[str, Stamp] = {}
+    for name in names:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            info = os.lstat(source / name)
+            if stat.S_ISREG(info.st_mode) or (stat.S_ISLNK(info.st_mode) and _stays_inside(source, name)):
+                found[name] = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_mode)
+    return found
+
+
+def _stays_inside(source: Path, name: str) -> bool:
+    """Whether a link points, by a relative path, at something in the tree: a copy of any other link
+    would let a hook write through it to the user's files."""
+    link = source / name
+    return not link.readlink().is_absolute() and Path(os.path.realpath(link)).is_relative_to(source)
+
+
+def _copy(source: Path, target: Path, mode: int) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    try:
+        if stat.S_ISLNK(mode):
+            target.symlink_to(source.readlink())
+        else:
+            shutil.copyfile(source, target)
+            shutil.copystat(source, target)
+    except OSError as error:
+        raise InputError(f"cannot copy {source}: {error.strerror}") from error
+
+
+def _not_ignored(root: Path, names: Sequence[str]) -> list[str]:
+    """The names that the tree's own .gitignore lets in: an sdist holds build products that CI never sees."""
+    listing = b"\0".join(map(os.fsencode, names))
+    ignored = git(["check-ignore", "-z", "--stdin"], cwd=root, stdin=listing, check=False).stdout
+    out = set(ignored.split(b"\0"))
+    return [name for name in names if os.fsencode(name) not in out]
+
+
+def _stage(root: Path, names: Sequence[str]) -> None:
+    listing = b"".join(os.fsencode(name) + b"\0" for name in names)
+    git(["update-index", "--add", "--remove", "-z", "--stdin"], cwd=root, stdin=listing)
+
+
+def _commit(root: Path) -> None:
+    who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER")
+           for key, value in (("NAME", "pinproof"), ("EMAIL", "check@pinproof.invalid"))}  # fmt: skip
+    written = _git(root, "write-tree").decode().strip()
+    made = git(["commit-tree", "-m", "the tree as it is", written], cwd=root, env=who).stdout.decode().strip()
+    _git(root, "update-ref", "HEAD", made)
+
+
+def _apply(root: Path, changes: Mapping[str, bytes | None]) -> None:
+    for name, data in changes.items():
+        path = root / name
+        if data is None:
+            path.unlink(missing_ok=True)
+        elif not path.is_file() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+    _stage(root, list(changes))
+
+
+def _git(root: Path, *args: str) -> bytes:
+    return git(args, cwd=root).stdout
