@@ -127,7 +127,9 @@ def _run(
     due = [plan for plan in plans if plan.hook.index not in results and plan.stages == ("commit-msg",)]
     results |= _check_message(due, patch, where)
     ran = {index for index, result in results.items() if result.outcome in ("pass", "fail")}
-    remember_cloned([p.hook for p in plans if p.repo == p.hook.repo and p.hook.remote and p.hook.index in ran], home)
+    remember_cloned(
+        [p.hook for p in plans if p.repo == p.hook.repo and p.hook.remote and p.hook.index in ran], home
+    )
     return [results.get(plan.hook.index) or _elsewhere(plan) for plan in plans]
 
 

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pinproof.errors import InputError
-from pinproof.git import git
 from pinproof.gates.precommit.config import Hook
+from pinproof.git import git
 
 # Long enough for a slow link's TLS handshake; a firewall that drops packets would take minutes.
 _LIMIT_S = 5.0
@@ -46,7 +46,12 @@ def remember_cloned(hooks: Iterable[Hook], home: Path) -> None:
 
 def _answers(repo: str) -> bool:
     try:
-        git(["ls-remote", "--quiet", "--", repo, "HEAD"], cwd=Path("/"), timeout_s=_LIMIT_S, transport=TRANSPORT)
+        git(
+            ["ls-remote", "--quiet", "--", repo, "HEAD"],
+            cwd=Path("/"),
+            timeout_s=_LIMIT_S,
+            transport=TRANSPORT,
+        )
     except InputError:
         return False
     return True
