@@ -1,33 +1,25 @@
-"""What a tree's files are once a patch is in: the state that vLLM's CI would see."""
+"""What the touched files are once a patch is in: the state that vLLM's CI would see."""
 
 from __future__ import annotations
 
 from pinproof.errors import Conflict
-from pinproof.patchset.engine import apply_diff
-from pinproof.patchset.patchfile import FileDiff, Patch
+from pinproof.patchset.change import contents_after, text_state
+from pinproof.patchset.patchfile import Patch
 from pinproof.tree import Tree
 
 
 def patched_files(tree: Tree, patch: Patch) -> dict[str, bytes | None]:
-    """Each file that the patch touches with its bytes after it, None for a file that it deletes.
+    """Each file that the patch touches with its bytes after it, None for one that it deletes.
 
-    A diff that the tree holds already leaves its file as it is, so a patched tree and an unpatched one
-    give the same answer.
+    A tree that has the patch already gives the same answer as one that does not have it yet.
 
     Raises:
-        Conflict: a diff is neither in the tree nor applies to it.
+        Conflict: the patch is neither in the tree nor applies to it.
     """
-    return {diff.path: _after(tree, diff, patch.name) for diff in patch.diffs}
-
-
-def _after(tree: Tree, diff: FileDiff, name: str) -> bytes | None:
-    before = tree.read(diff.path)
+    if text_state(tree, patch) == "applied":
+        return {path: tree.read(path) for path in patch.paths()}
     try:
-        apply_diff(before, diff, reverse=True)
-    except Conflict:
-        try:
-            return apply_diff(before, diff)
-        except Conflict as error:
-            hint = f"pinproof verdict {name.split('-', 1)[0]} {tree.name}"
-            raise Conflict(f"{name}: {error.message}", hint=hint) from error
-    return before
+        return contents_after(tree, patch)
+    except Conflict as error:
+        hint = f"pinproof verdict {patch.number} {tree.name}"
+        raise Conflict(f"{patch.name}: {error.message}", hint=hint) from error

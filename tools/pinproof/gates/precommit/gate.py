@@ -7,6 +7,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from email.utils import parseaddr
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from pinproof.errors import Refused
 from pinproof.gate import GateResult
 from pinproof.gates.patched import patched_files
 from pinproof.gates.precommit.config import PATH, Config, parse_config
-from pinproof.gates.precommit.outcome import HookResult, Setting, run_stage
+from pinproof.gates.precommit.outcome import HookResult, Setting, known_failures, run_stage
 from pinproof.gates.precommit.plan import Plan, plan_hooks
 from pinproof.gates.precommit.reach import reachable, remember_cloned
 from pinproof.gates.precommit.workspace import Workspace, workspace
@@ -58,8 +59,8 @@ def precommit_gate(
     Returns:
         pass when every hook that is for a touched file passed; fail when one failed; skip when none
         failed but one could not be run, or the tree has no config. `details` holds `hooks` (one
-        HookResult each), `diff` (what hooks rewrote), `fixed` (files written), `files`, `replaced`
-        and `config_sha256`.
+        HookResult each), `diff` (what hooks rewrote), `fixed` (files written), `files` and
+        `config_sha256`.
 
     Raises:
         Conflict: the patch neither is in the tree nor applies to it.
@@ -78,17 +79,22 @@ def precommit_gate(
         raise Refused(f"{patch.name} is not applied to {tree.name}: there is nowhere to write fixes to",
                       hint=f"pinproof apply {patch.number} {tree.name}")  # fmt: skip
     with workspace(tree, changes) as space:
-        config = parse_config((space.root / PATH).read_bytes())
-        results = _run(config, space, patch, offline, hook_limit_s, tell)
-        fixed = _write_fixes(tree, space) if fix else []
+        raw = (space.root / PATH).read_bytes()
+        config = parse_config(raw)
+        job = _prepare(config, space, offline, hook_limit_s, tell)
+        found = _run(job, patch)
         details = {
-            "hooks": [msgspec.to_builtins(result) for result in results],
             "files": list(space.paths),
-            "replaced": sum(result.note is not None for result in results),
-            "config_sha256": hashlib.sha256((space.root / PATH).read_bytes()).hexdigest(),
+            "config_sha256": hashlib.sha256(raw).hexdigest(),
             "diff": space.diff(),
-            "fixed": fixed,
+            "fixed": _write_fixes(tree, space) if fix else [],
         }
+        if any(result.outcome == "fail" for result in found.values()):
+            tell("note", "", "running the failed hooks on the tree without the patch")
+            space.take_patch_out()
+            found |= known_failures(job.plans, found, job.files, job.where)
+    results = list(found.values())
+    details["hooks"] = [msgspec.to_builtins(result) for result in results]
     outcome, summary = _sum_up(results)
     return GateResult(
         gate="pre-commit", outcome=outcome, summary=summary,
@@ -106,31 +112,47 @@ def _nothing_to_run(tree: Tree, changes: dict[str, bytes | None]) -> str | None:
     return None
 
 
-def _run(
-    config: Config, space: Workspace, patch: Patch, offline: bool, hook_limit_s: float, tell: Tell
-) -> list[HookResult]:
-    """Every hook's result, in the config's order."""
+@dataclass(frozen=True)
+class _Job:
+    """What is to be run, on which files, and where."""
+
+    plans: list[Plan]
+    files: list[str]
+    where: Setting
+
+
+def _prepare(config: Config, space: Workspace, offline: bool, hook_limit_s: float, tell: Tell) -> _Job:
     home = cache_dir("pre-commit")
     remote = [hook for hook in config.hooks if hook.remote]
     reach = {(h.repo, h.rev or ""): False for h in remote} if offline else reachable(remote, home)
-    plans = plan_hooks(config, space.root, space.paths, reach)
 
     def watch(event: Any, index: int, text: str) -> None:
         tell(event, config.hooks[index].key if index >= 0 else "", text)
 
-    where = Setting(config.settings, space.root, home, hook_limit_s, watch)
-    results = _not_started(plans)
+    plans = plan_hooks(config, space.root, space.paths, reach)
     files = ["--files", *(f"./{path}" for path in space.paths)]
-    for stage, also in (("pre-commit", ()), ("manual", ("pre-commit",))):
-        due = [plan for plan in plans if plan.hook.index not in results and _runs_at(plan, stage, also)]
-        results |= run_stage(due, stage, files, where)
-    due = [plan for plan in plans if plan.hook.index not in results and plan.stages == ("commit-msg",)]
-    results |= _check_message(due, patch, where)
-    ran = {index for index, result in results.items() if result.outcome in ("pass", "fail")}
-    remember_cloned(
-        [p.hook for p in plans if p.repo == p.hook.repo and p.hook.remote and p.hook.index in ran], home
+    return _Job(plans, files, Setting(config.settings, space.root, home, hook_limit_s, watch))
+
+
+def _run(job: _Job, patch: Patch) -> dict[int, HookResult]:
+    """Every hook's result by index, in the config's order."""
+    results = _not_started(job.plans)
+
+    def due(wanted: Callable[[Plan], bool]) -> list[Plan]:
+        return [plan for plan in job.plans if plan.hook.index not in results and wanted(plan)]
+
+    # First, while nothing is unstaged: pre-commit would stash what hooks rewrote.
+    results |= _check_message(due(lambda plan: plan.stages == ("commit-msg",)), patch, job.where)
+    results |= run_stage(
+        due(lambda plan: _runs_at(plan, "pre-commit", ())), "pre-commit", job.files, job.where
     )
-    return [results.get(plan.hook.index) or _elsewhere(plan) for plan in plans]
+    results |= run_stage(
+        due(lambda plan: _runs_at(plan, "manual", ("pre-commit",))), "manual", job.files, job.where
+    )
+    ran = {index for index, result in results.items() if result.outcome in ("pass", "fail")}
+    cloned = [p.hook for p in job.plans if p.hook.remote and p.repo == p.hook.repo and p.hook.index in ran]
+    remember_cloned(cloned, job.where.home)
+    return {plan.hook.index: results.get(plan.hook.index) or _elsewhere(plan) for plan in job.plans}
 
 
 def _not_started(plans: Sequence[Plan]) -> dict[int, HookResult]:

@@ -22,7 +22,13 @@ _NO_NETWORK = re.compile(
     r"|unable to resolve host|connection (?:refused|reset|timed out)|failed to fetch|error sending request",
     re.IGNORECASE,
 )
-_ERROR_LINE = re.compile(r"^\s*(?:ERROR: .*|npm (?:ERR!|error) .*|fatal: .*|error: .*|An? .*error.*)$", re.M)
+# What installers print when they give up; pip's own headings say less than the lines around them.
+_ERROR_LINE = re.compile(
+    r"^\s*((?:ERROR:|npm (?:ERR!|error)|fatal:|error:) (?!subprocess-exited|failed-wheel|metadata-gen).*)$",
+    re.M,
+)
+_NO_TOOLCHAIN = re.compile(r"^error: toolchain '[^']*' is not installed", re.M)  # rustup's cargo, without one
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # A password in an index's address must not get into evidence or a pull request.
 _SECRET = re.compile(r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)")
 
@@ -123,12 +129,20 @@ def _judge(plan: Plan, run: HookRun, stage: str, root: Path) -> HookResult:
         if nothing:
             return _result(plan, stage, "not-run", reason=nothing[0].strip(), **seen)
         return _result(plan, stage, "pass", **seen)
+    lacks = _lacking(run, output, network=plan.network)
+    return _result(plan, stage, "not-run" if lacks else "fail", reason=lacks, **seen)
+
+
+def _lacking(run: HookRun, output: str, *, network: bool) -> str | None:
+    """What a failed hook lacked here, when it failed for that and not for what it found."""
+    lines = output.strip().splitlines()
     if run.exit_code == _NO_COMMAND or output.startswith("Executable `"):
-        return _result(plan, stage, "not-run", reason=output.strip().splitlines()[-1][:200], **seen)
-    if plan.network and (lost := _NO_NETWORK.search(output)):
-        line = output[output.rfind("\n", 0, lost.start()) + 1 :].splitlines()[0]
-        return _result(plan, stage, "not-run", reason=f"needs the network: {line.strip()}", **seen)
-    return _result(plan, stage, "fail", **seen)
+        return lines[-1][:200] if lines else "a program that it calls is not installed"
+    toolchain = _NO_TOOLCHAIN.search(output)
+    if toolchain:
+        return toolchain[0]
+    lost = [line.strip() for line in lines if _NO_NETWORK.search(line)] if network and run.exit_code else []
+    return f"needs the network: {lost[-1][:200]}" if lost else None
 
 
 def _result(plan: Plan, stage: str, outcome: Any, **more: Any) -> HookResult:
@@ -136,12 +150,33 @@ def _result(plan: Plan, stage: str, outcome: Any, **more: Any) -> HookResult:
 
 
 def _presentable(text: str, root: Path) -> str:
-    """Hook output without this machine's path to the copy, and without passwords."""
-    return _SECRET.sub("***", text.replace(f"{root}{'/'}", "").replace(str(root), "."))
+    """Hook output without colours, this machine's path to the copy, or passwords."""
+    return _SECRET.sub("***", _COLOUR.sub("", text).replace(f"{root}/", "").replace(str(root), "."))
 
 
 def _why(said: str) -> str:
-    """The line of pre-commit's complaint that tells most: the installer's own error, else the last one."""
-    lines = [match[0].strip() for match in _ERROR_LINE.finditer(said)] or said.strip().splitlines()[-1:]
-    tools = [line for line in lines if not line.startswith("An ")] or lines
-    return _SECRET.sub("***", tools[-1])[:300] if tools else "pre-commit ended without a word"
+    """What tells most of pre-commit's complaint: the installer's last two errors, else the last lines."""
+    lines = [match[1].strip() for match in _ERROR_LINE.finditer(said)] or said.strip().splitlines()
+    told = "; ".join(dict.fromkeys(lines[-2:])) or "pre-commit ended without a word"
+    return _SECRET.sub("***", told)[:300]
+
+
+def known_failures(
+    plans: Sequence[Plan], results: dict[int, HookResult], files: Sequence[str], where: Setting
+) -> dict[int, HookResult]:
+    """Run the failed hooks again on the tree without the patch (which `where.root` must hold by now).
+
+    Returns:
+        Those that fail there too, with a `reason` that says so: the tree's fault, or this machine's.
+    """
+    found: dict[int, HookResult] = {}
+    failed = [plan for plan in plans if results[plan.hook.index].outcome == "fail"]
+    for stage in ("pre-commit", "manual"):
+        due = [plan for plan in failed if results[plan.hook.index].stage == stage]
+        for index, without in run_stage(due, stage, files, where).items():
+            mine = results[index]
+            if without.outcome == "fail" and mine.reason is None:
+                how = "in the same words" if without.output == mine.output else "in other words"
+                reason = f"fails without the patch too, {how}"
+                found[index] = msgspec.structs.replace(mine, reason=reason)
+    return found
