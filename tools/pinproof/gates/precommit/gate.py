@@ -15,7 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from pinproof.errors import Refused
-from pinproof.gate import GateResult
+from pinproof.gate import GateResult, Outcome
 from pinproof.gates.patched import patched_files
 from pinproof.gates.precommit.config import PATH, Config, parse_config
 from pinproof.gates.precommit.outcome import HookResult, Setting, known_failures, run_stage
@@ -64,7 +64,7 @@ def precommit_gate(
 
     Raises:
         Conflict: the patch neither is in the tree nor applies to it.
-        Refused: `fix` on a tree without the patch, or a file changed while the hooks ran.
+        Refused: `fix` on a tree without the patch.
         InputError: the config cannot be read.
     """
     started = time.monotonic()
@@ -80,28 +80,32 @@ def precommit_gate(
                       hint=f"pinproof apply {patch.number} {tree.name}")  # fmt: skip
     with workspace(tree, changes) as space:
         raw = (space.root / PATH).read_bytes()
-        config = parse_config(raw)
-        job = _prepare(config, space, offline, hook_limit_s, tell)
+        job = _prepare(parse_config(raw), space, offline, hook_limit_s, tell)
         found = _run(job, patch)
-        details = {
-            "files": list(space.paths),
-            "config_sha256": hashlib.sha256(raw).hexdigest(),
-            "diff": space.diff(),
-            "fixed": _write_fixes(tree, space) if fix else [],
-        }
-        if any(result.outcome == "fail" for result in found.values()):
-            tell("note", "", "running the failed hooks on the tree without the patch")
-            space.take_patch_out()
-            found |= known_failures(job.plans, found, job.files, job.where)
-    results = list(found.values())
-    details["hooks"] = [msgspec.to_builtins(result) for result in results]
-    outcome, summary = _sum_up(results)
+        diff, trespass = space.diff(), space.trespass()
+        fixed = _write_fixes(tree, space) if fix and not trespass else []
+        results = _known(job, found, space, tell)
+    outcome, summary = _sum_up(results) if trespass is None else ("error", trespass)
     return GateResult(
         gate="pre-commit", outcome=outcome, summary=summary,
-        reason=summary if outcome == "skip" else None,
+        reason=summary if outcome in ("skip", "error") else None,
         clear=f"pinproof check {patch.number} {tree.name}" if outcome != "pass" else None,
-        duration_s=round(time.monotonic() - started, 3), details=details,
+        duration_s=round(time.monotonic() - started, 3),
+        details={
+            "hooks": [msgspec.to_builtins(result) for result in results],
+            "files": list(space.paths), "diff": diff, "fixed": fixed,
+            "config_sha256": hashlib.sha256(raw).hexdigest(),
+        },
     )  # fmt: skip
+
+
+def _known(job: _Job, found: dict[int, HookResult], space: Workspace, tell: Tell) -> list[HookResult]:
+    """The results, each failure marked that the tree has without the patch as well."""
+    if any(result.outcome == "fail" for result in found.values()):
+        tell("note", "", "running the failed hooks on the tree without the patch")
+        space.take_patch_out()
+        found = found | known_failures(job.plans, found, job.files, job.where)
+    return list(found.values())
 
 
 def _nothing_to_run(tree: Tree, changes: dict[str, bytes | None]) -> str | None:
@@ -208,20 +212,16 @@ def commit_message(patch: Patch) -> str:
 
 
 def _write_fixes(tree: Tree, space: Workspace) -> list[str]:
-    """Write the files that hooks rewrote into the tree, each only if it is still what they were given."""
+    """Write the files that hooks rewrote into the tree, which still is what the hooks were given."""
     rewritten = space.rewritten()
-    changed = [path for path in rewritten if tree.read(path) != space.staged(path)]
-    if changed:
-        raise Refused(
-            f"{changed[0]} changed while the hooks ran; nothing was written", hint="run check again"
-        )
     for path, data in rewritten.items():
         real = Path(os.path.realpath(tree.disk_root() / path))
         atomic_write(real, data, mode=real.stat().st_mode & 0o7777)
     return sorted(rewritten)
 
 
-def _sum_up(results: Sequence[HookResult]) -> tuple[Literal["pass", "fail", "skip"], str]:
+def _sum_up(results: Sequence[HookResult]) -> tuple[Outcome, str]:
+    """The gate's outcome, and a line for people."""
     count = Counter(result.outcome for result in results)
     replaced = sum(
         r.note is not None and " instead of " in r.note and r.outcome in ("pass", "fail") for r in results
@@ -231,7 +231,7 @@ def _sum_up(results: Sequence[HookResult]) -> tuple[Literal["pass", "fail", "ski
     for outcome, word in (("fail", "failed"), ("not-run", "could not be run here")):
         named = [result.hook for result in results if result.outcome == outcome]
         if named:
-            verdict: Literal["fail", "skip"] = "fail" if outcome == "fail" else "skip"
+            verdict: Outcome = "fail" if outcome == "fail" else "skip"
             return verdict, f"{', '.join(named)} {word}; {count['pass']} hooks passed{aside}"
     if not count["pass"]:
         return "skip", "no hook is for the touched files"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from pinproof import __version__
 from pinproof.console import progress
 from pinproof.errors import InputError
 from pinproof.git import check_worktree, git
@@ -23,6 +24,7 @@ from pinproof.tree import Tree
 _KEPT = 6
 # How long to wait for another check of the same tree: a first run with mypy takes minutes.
 _LOCK_WAIT_S = 900.0
+_SLOT = {"lock", "source", "stamps", "tree"}
 
 Stamp = tuple[int, int, int, int]
 """Size, mtime and ctime in nanoseconds, mode: changes when the file does."""
@@ -39,16 +41,28 @@ class Workspace:
 
     root: Path
     paths: tuple[str, ...]
+    _source: Path
+    _stamps: Mapping[str, Stamp]
+
+    def trespass(self) -> str | None:
+        """What was written where no hook may write: beside the copy, or in the user's tree meanwhile.
+
+        What lies beside the copy is removed.
+        """
+        strays = sorted(path for path in self.root.parent.iterdir() if path.name not in _SLOT)
+        for path in strays:
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        if strays:
+            return f"a hook wrote outside the tree: ../{strays[0].name} (removed)"
+        now = _stamps(self._source, list(self._stamps))
+        changed = [name for name, stamp in self._stamps.items() if now.get(name) != stamp]
+        return f"{changed[0]} changed in the tree while the hooks ran: check again" if changed else None
 
     def rewritten(self) -> dict[str, bytes]:
         """Tracked files that the hooks changed, with their bytes now."""
         names = _git(self.root, "diff", "--name-only", "-z", "--diff-filter=M").split(b"\0")
         found = {os.fsdecode(name): self.root / os.fsdecode(name) for name in names if name}
         return {name: path.read_bytes() for name, path in found.items() if not path.is_symlink()}
-
-    def staged(self, path: str) -> bytes:
-        """A file as the hooks found it."""
-        return _git(self.root, "show", f":{path}")
 
     def take_patch_out(self) -> None:
         """Go back to the tree without the patch, and without what hooks did."""
@@ -76,7 +90,8 @@ def workspace(tree: Tree, changes: Mapping[str, bytes | None]) -> Iterator[Works
     """
     source = Path(os.path.realpath(tree.disk_root()))
     home = cache_dir("check")
-    slot = home / hashlib.sha256(os.fsencode(source)).hexdigest()[:16]
+    # Another version of pinproof may lay out a copy differently.
+    slot = home / hashlib.sha256(os.fsencode(source) + __version__.encode()).hexdigest()[:16]
     slot.mkdir(exist_ok=True)
     with file_lock(slot / "lock", wait_s=_LOCK_WAIT_S, busy="another check of this tree is at work"):
         _prune(home, slot)
@@ -84,9 +99,9 @@ def workspace(tree: Tree, changes: Mapping[str, bytes | None]) -> Iterator[Works
         os.utime(slot)
         root = slot / "tree"
         _restore(slot, root)
-        _sync(tree, source, slot, root, changes)
+        stamps = _sync(tree, source, slot, root, changes)
         _apply(root, changes)
-        yield Workspace(root, tuple(changes))
+        yield Workspace(root, tuple(changes), source, stamps)
 
 
 def _prune(home: Path, mine: Path) -> None:
@@ -136,8 +151,10 @@ def _borrow_mypy_cache(slot: Path, root: Path) -> None:
             shutil.copytree(newest, root / ".mypy_cache")
 
 
-def _sync(tree: Tree, source: Path, slot: Path, root: Path, changes: Mapping[str, bytes | None]) -> None:
-    """Copy the files that changed since the last run, and commit them."""
+def _sync(
+    tree: Tree, source: Path, slot: Path, root: Path, changes: Mapping[str, bytes | None]
+) -> dict[str, Stamp]:
+    """Copy the files that changed since the last run, and commit them; returns what the tree is now."""
     record = slot / "stamps"
     old = msgspec.msgpack.decode(record.read_bytes(), type=dict[str, Stamp]) if record.exists() else {}
     new = _stamps(source, _names(tree, source))
@@ -155,6 +172,7 @@ def _sync(tree: Tree, source: Path, slot: Path, root: Path, changes: Mapping[str
     if git(["diff", "--cached", "--quiet"], cwd=root, check=False).returncode or not old:
         _commit(root)
     atomic_write(record, msgspec.msgpack.encode(new))
+    return new
 
 
 def _names(tree: Tree, source: Path) -> list[str]:
