@@ -21,8 +21,8 @@ from pinproof.gates.precommit.config import PATH, Config, parse_config
 from pinproof.gates.precommit.outcome import HookResult, Setting, known_failures, run_stage
 from pinproof.gates.precommit.plan import Plan, plan_hooks
 from pinproof.gates.precommit.reach import reachable, remember_cloned
+from pinproof.gates.precommit.repo import git_in
 from pinproof.gates.precommit.workspace import Workspace, workspace
-from pinproof.git import git
 from pinproof.patchset.patchfile import Patch
 from pinproof.paths import atomic_write, cache_dir
 from pinproof.tree import Tree
@@ -192,7 +192,7 @@ def _check_message(plans: Sequence[Plan], patch: Patch, where: Setting) -> dict[
         return {}
     name, email = parseaddr(patch.author)
     for key, value in (("user.name", name), ("user.email", email)):
-        git(["config", key, value], cwd=where.root)
+        git_in(where.root, "config", key, value)
     before = commit_message(patch)
     path = where.root / ".git" / "COMMIT_EDITMSG"
     path.write_text(before, encoding="utf-8")

@@ -91,7 +91,7 @@ def run_pre_commit(
     config.write_bytes(_config(plans, settings, nonce))
     try:
         process = subprocess.Popen(
-            command, cwd=root, env=_environment(home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            command, cwd=root, env=_environment(root, home), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     except OSError as error:
@@ -120,7 +120,7 @@ def _config(plans: Sequence[Plan], settings: dict[str, Any], nonce: str) -> byte
     return str(text).encode()
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _environment(root: Path, home: Path) -> dict[str, str]:
     env = {
         key: value
         for key, value in git_env().items()
@@ -129,7 +129,8 @@ def _environment(home: Path) -> dict[str, str]:
         and not key.startswith(("PRE_COMMIT", "_PRE_COMMIT", "GIT_AUTHOR_", "GIT_COMMITTER_"))
     }
     env.pop("GIT_NO_LAZY_FETCH", None)
-    return {**env, "GIT_ALLOW_PROTOCOL": TRANSPORT, "PRE_COMMIT_HOME": str(home)}
+    fence = {"GIT_CEILING_DIRECTORIES": str(root.parent), "GIT_ALLOW_PROTOCOL": TRANSPORT}
+    return {**env, **fence, "PRE_COMMIT_HOME": str(home)}
 
 
 def _follow(stream: IO[bytes], reader: Reader, hook_limit_s: float) -> bool:

@@ -16,6 +16,7 @@ import msgspec
 from pinproof import __version__
 from pinproof.console import progress
 from pinproof.errors import InputError
+from pinproof.gates.precommit.repo import apply_changes, commit, create, git_in, reset, stage
 from pinproof.git import check_worktree, git
 from pinproof.paths import atomic_write, cache_dir, file_lock
 from pinproof.tree import Tree
@@ -60,17 +61,17 @@ class Workspace:
 
     def rewritten(self) -> dict[str, bytes]:
         """Tracked files that the hooks changed, with their bytes now."""
-        names = _git(self.root, "diff", "--name-only", "-z", "--diff-filter=M").split(b"\0")
+        names = git_in(self.root, "diff", "--name-only", "-z", "--diff-filter=M").stdout.split(b"\0")
         found = {os.fsdecode(name): self.root / os.fsdecode(name) for name in names if name}
         return {name: path.read_bytes() for name, path in found.items() if not path.is_symlink()}
 
     def take_patch_out(self) -> None:
         """Go back to the tree without the patch, and without what hooks did."""
-        _reset(self.root)
+        reset(self.root)
 
     def diff(self) -> str:
         """What the hooks changed, as a unified diff."""
-        return _git(self.root, "diff", "--no-ext-diff", "--no-textconv").decode(errors="replace")
+        return git_in(self.root, "diff", "--no-ext-diff", "--no-textconv").stdout.decode(errors="replace")
 
 
 @contextlib.contextmanager
@@ -89,7 +90,7 @@ def workspace(tree: Tree, changes: Mapping[str, bytes | None]) -> Iterator[Works
         Refused: another check of the same tree is still at work after some minutes.
     """
     source = Path(os.path.realpath(tree.disk_root()))
-    home = cache_dir("check")
+    home = Path(os.path.realpath(cache_dir("check")))
     # Another version of pinproof may lay out a copy differently.
     slot = home / hashlib.sha256(os.fsencode(source) + __version__.encode()).hexdigest()[:16]
     slot.mkdir(exist_ok=True)
@@ -100,7 +101,7 @@ def workspace(tree: Tree, changes: Mapping[str, bytes | None]) -> Iterator[Works
         root = slot / "tree"
         _restore(slot, root)
         stamps = _sync(tree, source, slot, root, changes)
-        _apply(root, changes)
+        apply_changes(root, changes)
         yield Workspace(root, tuple(changes), source, stamps)
 
 
@@ -117,27 +118,13 @@ def _prune(home: Path, mine: Path) -> None:
 
 def _restore(slot: Path, root: Path) -> None:
     """Undo what the last run's patch and hooks did; begin anew when that run broke off half-way."""
-    if (slot / "stamps").exists() and _reset(root):
+    if (slot / "stamps").exists() and reset(root):
         return
     (slot / "stamps").unlink(missing_ok=True)
     if root.exists():
         shutil.rmtree(root)
-    root.mkdir()
-    _git(root, "init", "-q")
-    # Whatever the user's own configuration says, hooks see the same bytes as in CI.
-    for key in ("core.autocrlf", "core.fsmonitor"):
-        _git(root, "config", key, "false")
-    for key in ("core.hooksPath", "core.excludesFile", "core.attributesFile"):
-        _git(root, "config", key, "/dev/null")
+    create(root)
     _borrow_mypy_cache(slot, root)
-
-
-def _reset(root: Path) -> bool:
-    """Back to the commit; what is ignored stays (mypy's cache). False when the repository is broken."""
-    if git(["reset", "-q", "--hard"], cwd=root, check=False).returncode:
-        return False
-    _git(root, "clean", "-fdq")
-    return True
 
 
 def _borrow_mypy_cache(slot: Path, root: Path) -> None:
@@ -168,9 +155,9 @@ def _sync(
             bar.advance()
     for name in gone:
         (root / name).unlink(missing_ok=True)
-    _stage(root, [*(stale if tree.kind == "git" else _tracked(tree, root, stale)), *gone])
-    if git(["diff", "--cached", "--quiet"], cwd=root, check=False).returncode or not old:
-        _commit(root)
+    stage(root, [*(stale if tree.kind == "git" else _tracked(tree, root, stale)), *gone])
+    if git_in(root, "diff", "--cached", "--quiet", check=False).returncode or not old:
+        commit(root)
     atomic_write(record, msgspec.msgpack.encode(new))
     return new
 
@@ -224,34 +211,6 @@ def _tracked(tree: Tree, root: Path, names: Sequence[str]) -> list[str]:
         line for line in sources.splitlines() if not line.endswith("PKG-INFO") and ".egg-info/" not in line
     }
     listing = b"\0".join(map(os.fsencode, names))
-    ignored = git(["check-ignore", "-z", "--stdin"], cwd=root, stdin=listing, check=False).stdout
+    ignored = git_in(root, "check-ignore", "-z", "--stdin", stdin=listing, check=False).stdout
     out = {os.fsdecode(name) for name in ignored.split(b"\0")}
     return [name for name in names if name != "PKG-INFO" and (name in listed or name not in out)]
-
-
-def _stage(root: Path, names: Sequence[str]) -> None:
-    listing = b"".join(os.fsencode(name) + b"\0" for name in names)
-    git(["update-index", "--add", "--remove", "-z", "--stdin"], cwd=root, stdin=listing)
-
-
-def _commit(root: Path) -> None:
-    who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER")
-           for key, value in (("NAME", "pinproof"), ("EMAIL", "check@pinproof.invalid"))}  # fmt: skip
-    written = _git(root, "write-tree").decode().strip()
-    made = git(["commit-tree", "-m", "the tree as it is", written], cwd=root, env=who).stdout.decode().strip()
-    _git(root, "update-ref", "HEAD", made)
-
-
-def _apply(root: Path, changes: Mapping[str, bytes | None]) -> None:
-    for name, data in changes.items():
-        path = root / name
-        if data is None:
-            path.unlink(missing_ok=True)
-        elif not path.is_file() or path.read_bytes() != data:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-    _stage(root, list(changes))
-
-
-def _git(root: Path, *args: str) -> bytes:
-    return git(args, cwd=root).stdout
