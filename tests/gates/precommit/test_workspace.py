@@ -184,3 +184,12 @@ def test_a_new_copy_starts_with_the_mypy_cache_of_the_last_tree(tree: Tree, tmp_
         (space.root / ".mypy_cache/x.json").write_text("{}")
     with workspace(make_hook_tree(tmp_path / "other"), {}) as space:
         assert (space.root / ".mypy_cache/x.json").read_text() == "{}"
+
+
+def test_a_cache_inside_the_tree_is_not_copied_into_itself(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PINPROOF_CACHE", str(tree.disk_root() / "cache"))
+    for _ in range(2):
+        with workspace(tree, {}) as space:
+            assert not (space.root / "cache").exists()

@@ -129,16 +129,19 @@ def _show(results: list[GateResult]) -> None:
 
 def _show_hooks(details: dict[str, Any]) -> None:
     hooks = details["hooks"]
-    idle = [hook["hook"] for hook in hooks if hook["outcome"] == "skip"]
     rows = [
         (hook["hook"], hook["stage"], hook["outcome"], f"{hook['duration_s']:.2f}",
          "; ".join(filter(None, (hook["reason"], hook["note"]))))
         for hook in hooks if hook["outcome"] != "skip"
     ]  # fmt: skip
     table(("hook", "stage", "result", "s", "note"), rows)
-    if idle:
-        say()
-        say(f"skipped, no touched file is for them ({len(idle)}): {', '.join(idle)}")
+    idle: dict[str, list[str]] = {}
+    for hook in hooks:
+        if hook["outcome"] == "skip":
+            idle.setdefault(hook["reason"], []).append(hook["hook"])
+    say()
+    for reason, names in idle.items():
+        say(f"skipped ({len(names)}): {', '.join(names)}: {reason}")
     for hook in hooks:
         if hook["outcome"] == "fail":
             say(f"\n--- {hook['hook']} failed" + (", and rewrote files" if hook["modified"] else ""))

@@ -144,7 +144,8 @@ def _sync(
     """Copy the files that changed since the last run, and commit them; returns what the tree is now."""
     record = slot / "stamps"
     old = msgspec.msgpack.decode(record.read_bytes(), type=dict[str, Stamp]) if record.exists() else {}
-    new = _stamps(source, _names(tree, source))
+    own = os.path.relpath(slot.parent, source) + os.sep  # a cache inside the tree must not copy itself
+    new = _stamps(source, [name for name in _names(tree, source) if not name.startswith(own)])
     # The patch's own files are always copied: a stamp cannot tell two writes within one clock tick.
     stale = [name for name in new if old.get(name) != new[name] or name in changes]
     gone = [name for name in old if name not in new]
