@@ -53,6 +53,7 @@ def git(
     check: bool = True,
     env: dict[str, str] | None = None,
     transport: str | None = None,
+    timeout_s: float | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run one git command with no hook, filter program, pager or prompt of the tree's own.
 
@@ -63,12 +64,13 @@ def git(
         check: raise when it exits non-zero.
         env: variables to add.
         transport: the protocols it may use, e.g. "https" or "file:https:ssh"; none by default.
+        timeout_s: when to give up, in seconds; None waits for ever.
 
     Returns:
         The finished process, output captured as bytes.
 
     Raises:
-        InputError: git is missing, or it failed and `check` is on.
+        InputError: git is missing, it failed and `check` is on, or the time is up.
     """
     extra = dict(env or {})
     if transport is not None:
@@ -77,9 +79,12 @@ def git(
         done = subprocess.run(
             ["git", *_NO_CODE, *_no_filters(cwd), *args], cwd=cwd, input=stdin, env=git_env(extra),
             capture_output=True, check=False, stdin=subprocess.DEVNULL if stdin is None else None,
+            timeout=timeout_s,
         )  # fmt: skip
     except FileNotFoundError as error:
         raise InputError("git is not installed", hint="install git 2.34 or newer") from error
+    except subprocess.TimeoutExpired as error:
+        raise InputError(f"git {args[0]} gave no answer within {timeout_s:g} s") from error
     if check and done.returncode:
         text = done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
         raise InputError(f"git {args[0]} failed in {cwd}: {text}")

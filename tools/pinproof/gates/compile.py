@@ -199,4 +199,5 @@ def _summary(details: dict[str, Any]) -> str:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         return f"{first['path']}:{first['line']}: {first['message']} (Python {first['python']}){more}"
     by = " and ".join(f"{item['python']} ({item['by']})" for item in checked)
-    return f"{len(files)} file{'s' * (len(files) > 1)} compile under Python {by}"
+    count = "1 file compiles" if len(files) == 1 else f"{len(files)} files compile"
+    return f"{count} under Python {by}"
