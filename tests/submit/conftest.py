@@ -1,0 +1,159 @@
+"""A small vLLM-shaped tree in the state of August 2026, the real patch as it stood then, and a store."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+from pinproof.patchset.patchfile import Patch, parse_patch
+from pinproof.submit.policy import Policy, load_policy
+from pinproof.submit.store import Store
+from pinproof.tree import Tree, open_tree
+
+NAME = "0001-kimi-k3-megamoe-situ-kwargs.patch"
+MODEL = "vllm/models/kimi_k3/nvidia/model.py"
+NOW = datetime(2026, 11, 30, 12, 0, 0, tzinfo=timezone.utc)
+REAL = Path(__file__).resolve().parents[2] / "patches/vllm" / NAME
+
+BROKEN = """\
+import torch
+
+
+class KimiK3MegaMoEExperts(DeepseekV4MegaMoEExperts):
+    def forward(self, y, symm_buffer, activation_clamp=None, fast_math=True):
+        deep_gemm = _import_deep_gemm()
+        deep_gemm.fp8_fp4_mega_moe(
+            y,
+            self._transformed_l1_weights,
+            self._transformed_l2_weights,
+            symm_buffer,
+            activation_clamp=activation_clamp,
+            activation=self.activation,
+            activation_beta=self.activation_beta,
+            activation_linear_beta=self.activation_linear_beta,
+            fast_math=fast_math,
+        )
+        return y
+"""
+FIXED = BROKEN.replace("activation_beta=self", "situ_beta=self").replace(
+    "activation_linear_beta=self", "situ_linear_beta=self"
+)
+TEMPLATE_028 = """\
+<!-- markdownlint-disable -->
+PLEASE FILL IN THE PR DESCRIPTION HERE ENSURING ALL CHECKLIST ITEMS (AT THE BOTTOM) HAVE BEEN CONSIDERED.
+
+## Purpose
+
+## Test Plan
+
+## Test Result
+
+---
+<details>
+<summary> Essential Elements of an Effective PR Description Checklist </summary>
+
+- [ ] The purpose of the PR, such as "Fix some issue (link existing issues this PR will resolve)".
+- [ ] The test plan, such as providing test command.
+- [ ] The test results, such as pasting the results comparison before and after, or e2e results
+- [ ] (Optional) The necessary documentation update, such as updating `supported_models.md`.
+</details>
+
+**BEFORE SUBMITTING, PLEASE READ <https://docs.vllm.ai/en/latest/contributing>**
+"""
+TEMPLATE_033 = """\
+<!-- markdownlint-disable -->
+
+## Overview
+
+<!-- Summarize the change in 1-2 lines. Link relevant issues and PRs. -->
+
+## Claims
+
+## Validation
+
+## Details
+
+---
+
+<details>
+<summary> Pull Request Checklist </summary>
+
+- [ ] I used vLLM's `/pr-checklist` skill. (Mandatory for agents, optional for humans).
+- [ ] AI assistance was used during the creation of this PR.
+
+- [ ] **Design Fit:** Minimizes impact on core components.
+- [ ] **Code Quality and Style:** Keeps code and comments clear and concise.
+</details>
+
+**BEFORE SUBMITTING, PLEASE READ <https://docs.vllm.ai/en/latest/contributing>**
+"""
+FILES = {
+    "vllm/__init__.py": "",
+    MODEL: BROKEN,
+    "pyproject.toml": '[project]\nname = "vllm"\nrequires-python = ">=3.10,<3.15"\n',
+    ".pre-commit-config.yaml": "repos: []\n",
+    ".github/PULL_REQUEST_TEMPLATE.md": TEMPLATE_028,
+    "cmake/external_projects/deepgemm.cmake": (
+        'set(DEEPGEMM_GIT_TAG "8b1392b978f5a03c828dd1711090d7fb50958b8a")\n'
+        "FetchContent_Declare(\n  deepgemm\n"
+        "  GIT_REPOSITORY https://github.com/deepseek-ai/DeepGEMM.git\n"
+        "  GIT_TAG ${DEEPGEMM_GIT_TAG}\n)\n"
+    ),
+}
+
+
+def as_of_august(raw: bytes) -> bytes:
+    """The real patch with the fields it had before upstream merged it."""
+    raw = re.sub(rb"^Upstream-Status: .*", b"Upstream-Status: Pending", raw, flags=re.MULTILINE)
+    raw = re.sub(rb"^Applied-Upstream: .*\n", b"", raw, flags=re.MULTILINE)
+    return re.sub(rb"^Origin: .*", b"Origin: vendor", raw, flags=re.MULTILINE)
+
+
+def write_tree(root: Path, **changed: str) -> Path:
+    for path, text in {**FILES, **changed}.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    return root
+
+
+def git(cwd: Path, *args: str) -> str:
+    done = subprocess.run(["git", *args], cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    monkeypatch.setenv("PINPROOF_CACHE", str(home / "cache"))
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for name in ("GH_TOKEN", "GITHUB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
+
+
+@pytest.fixture
+def patch() -> Patch:
+    return parse_patch(as_of_august(REAL.read_bytes()), NAME)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return open_tree(write_tree(tmp_path / "tree"))
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return load_policy("vllm")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "patches" / "evidence")
