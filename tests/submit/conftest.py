@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 from pinproof.patchset.patchfile import Patch, parse_patch
 from pinproof.submit.policy import Policy, load_policy
+from pinproof.submit.records import Person, ReviewRecord
+from pinproof.submit.review import Answers, make_review
 from pinproof.submit.store import Store
 from pinproof.tree import Tree, open_tree
 
@@ -125,18 +128,25 @@ def git(cwd: Path, *args: str) -> str:
     return done.stdout.strip()
 
 
+PERSON = Person(name="Test Person", email="test@example.org")
+
+
+def review_of(
+    patch: Patch,
+    tree: Tree,
+    *,
+    person: Person = PERSON,
+    now: datetime = NOW,
+    assistants: list[str] | None = None,
+) -> ReviewRecord:
+    """A review of every hunk, as `pinproof review` records it."""
+    return make_review(patch, tree, person, Answers(assistants=assistants or []), now)
+
+
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path_factory.mktemp("home")
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
-    monkeypatch.setenv("PINPROOF_CACHE", str(home / "cache"))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+def _no_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GH_TOKEN", "GITHUB_TOKEN"):
         monkeypatch.delenv(name, raising=False)
-    (home / ".gitconfig").write_text(
-        "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
-    )
 
 
 @pytest.fixture
@@ -157,3 +167,42 @@ def policy() -> Policy:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "patches" / "evidence")
+
+
+@dataclass(frozen=True)
+class Hub:
+    """Upstream and a fork as bare repositories, and a person's clone of both."""
+
+    upstream: Path
+    fork: Path
+    clone: Path
+
+    def tree(self) -> Tree:
+        return open_tree(self.clone)
+
+    def advance(self, path: str, text: str) -> str:
+        """Commit a change of one file to upstream's main; the new commit."""
+        work = self.upstream.parent / "work"
+        git(self.upstream, "worktree", "add", "-q", "--detach", str(work), "main")
+        (work / path).parent.mkdir(parents=True, exist_ok=True)
+        (work / path).write_text(text)
+        git(work, "add", "-A")
+        git(work, "commit", "-qm", f"change {path}")
+        commit = git(work, "rev-parse", "HEAD")
+        git(self.upstream, "worktree", "remove", "--force", str(work))
+        git(self.upstream, "update-ref", "refs/heads/main", commit)
+        return commit
+
+
+@pytest.fixture
+def hub(tmp_path: Path) -> Hub:
+    source = write_tree(tmp_path / "source")
+    git(source, "init", "-q", "-b", "main")
+    git(source, "add", "-A")
+    git(source, "commit", "-qm", "the state of August")
+    made = Hub(tmp_path / "hub/vllm-project/vllm.git", tmp_path / "hub/test/vllm.git", tmp_path / "clone")
+    for bare in (made.upstream, made.fork):
+        git(tmp_path, "clone", "-q", "--bare", str(source), str(bare))
+    git(tmp_path, "clone", "-q", "-o", "upstream", str(made.upstream), str(made.clone))
+    git(made.clone, "remote", "add", "fork", str(made.fork))
+    return made
