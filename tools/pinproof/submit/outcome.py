@@ -43,4 +43,47 @@ def _compile(details: Details) -> str | None:
     return "nothing was compiled" if files and not checked else None
 
 
-_FAULTS: dict[GateName, Callable[[Details], str | None]] = {"compile": _compile}
+def _contract(details: Details) -> str | None:
+    after = details["after"]
+    failing = [call for call in after["calls"] if call["drifts"] and call["guard"] is None]
+    if failing:
+        return f"{len(failing)} calls still fail with the patch"
+    return None if after["verdict"] == "applied" else f"the verdict with the patch is {after['verdict']}"
+
+
+def _duplicates(details: Details) -> str | None:
+    """What stands against the patch: an open same change always; another same one without a reason."""
+    for hit in details["hits"]:
+        same = hit["verdict"].startswith("same")
+        open_same = hit["verdict"] == "same change" and hit["state"] == "open"
+        excused = hit["because"] or (hit["declared"] and hit["state"] == "merged")
+        if open_same or (same and not excused):
+            return f"#{hit['number']} is the {hit['verdict']}"
+    return "the scan did not see everything" if details["gaps"] else None
+
+
+def _precommit(details: Details) -> str | None:
+    hooks = details["hooks"]
+    for outcome, words in (("fail", "failed"), ("not-run", "could not be run")):
+        named = [hook["hook"] for hook in hooks if hook["outcome"] == outcome]
+        if named:
+            return f"{', '.join(named)} {words}"
+    return None if any(hook["outcome"] == "pass" for hook in hooks) else "no hook ran"
+
+
+def _smoke(details: Details) -> str | None:
+    """A rung that failed; else the rung that was asked for (in `auto` the first one) did not pass."""
+    rungs = details["rungs"]
+    for rung in rungs:
+        if rung["outcome"] in ("fail", "error"):
+            return f"the {rung['rung']} rung says {rung['outcome']}: {rung['summary']}"
+    needed = rungs[0] if details["asked"] == "auto" else rungs[-1]
+    if needed["outcome"] != "pass":
+        return f"the {needed['rung']} rung says {needed['outcome']}"
+    return None if details["reached"] else "no rung passed"
+
+
+_FAULTS: dict[GateName, Callable[[Details], str | None]] = {
+    "contract": _contract, "compile": _compile, "duplicates": _duplicates,
+    "pre-commit": _precommit, "smoke": _smoke,
+}  # fmt: skip
