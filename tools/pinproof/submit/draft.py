@@ -12,8 +12,8 @@ from pinproof.patchset.patchfile import Patch
 from pinproof.submit.evidence import freshness
 from pinproof.submit.policy import Policy
 from pinproof.submit.records import EvidenceRecord, ReviewRecord, SkipRecord
-from pinproof.submit.requirements import unmet
-from pinproof.submit.store import Store, load_evidence, load_review, load_skip
+from pinproof.submit.requirements import fresh_evidence, unmet
+from pinproof.submit.store import Store, load_review, load_skip
 from pinproof.tree import Tree
 
 
@@ -50,20 +50,14 @@ def load_draft(patch: Patch, base: Tree, policy: Policy, store: Store, now: date
             f"{patch.name} is not ready: {first.item} is {first.state}: {first.why}{more}",
             hint=first.clear or f"pinproof ready {patch.number} {base.name}",
         )
-    evidence, skips = {}, {}
+    found = fresh_evidence(patch, base, policy, store, now)
+    evidence = {gate: made for gate, made in found.items() if made.outcome == "pass"}
+    skips = {}
     for gate in GATES:
-        made, skip = load_evidence(store, patch, gate, now), load_skip(store, patch, gate, now)
-        if made and made.outcome == "pass" and _holds(made, patch, base, policy, now):
-            evidence[gate] = made
-        elif skip and _holds(skip, patch, base, policy, now):
+        skip = None if gate in evidence else load_skip(store, patch, gate, now)
+        if skip and freshness(skip, patch, base, policy, now).state == "fresh":
             skips[gate] = skip
     review = load_review(store, patch, now)
     if review is None:
         raise Refused(f"{patch.name} has no review", hint=f"pinproof review {patch.number} {base.name}")
     return Draft(patch=patch, base=base, policy=policy, evidence=evidence, skips=skips, review=review)
-
-
-def _holds(
-    made: EvidenceRecord | SkipRecord, patch: Patch, base: Tree, policy: Policy, now: datetime
-) -> bool:
-    return freshness(made, patch, base, policy, now).state == "fresh"

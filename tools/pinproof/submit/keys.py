@@ -27,8 +27,18 @@ _INPUTS: dict[GateName, tuple[str, ...]] = {
 
 def patch_hash(patch: Patch) -> str:
     """The SHA-256 of the patch's bytes without its two bookkeeping fields."""
-    head, mark, diffs = patch.raw.partition(b"\ndiff --git ")
-    return hashlib.sha256(_BOOKKEEPING.sub(b"", head + b"\n") + mark + diffs).hexdigest()
+    before, fields, after = split_raw(patch.raw)
+    return hashlib.sha256(before + _BOOKKEEPING.sub(b"", fields) + after).hexdigest()
+
+
+def split_raw(raw: bytes) -> tuple[bytes, bytes, bytes]:
+    """A patch's bytes as what stands before its fields, the paragraph of fields, and the rest.
+
+    Only the message's last paragraph holds fields: a line of the prose that looks like one is prose.
+    """
+    at = raw.index(b"\ndiff --git ")
+    start = raw.rfind(b"\n\n", 0, len(raw[:at].rstrip(b"\n"))) + 2
+    return raw[:start], raw[start:at], raw[at:]
 
 
 def keys(patch: Patch, tree: Tree, gate: GateName | None = None) -> Keys:

@@ -76,6 +76,21 @@ def requirements(patch: Patch, tree: Tree, policy: Policy, store: Store, now: da
     return [*found, _size(patch, policy, review), *_human(patch, policy, review, tree)]
 
 
+def fresh_evidence(
+    patch: Patch, tree: Tree, policy: Policy, store: Store, now: datetime
+) -> dict[GateName, EvidenceRecord]:
+    """The records of all gates that can be read and still hold, whatever their outcome."""
+    found = {}
+    for gate in GATES:
+        try:
+            made = load_evidence(store, patch, gate, now)
+        except InputError:
+            continue
+        if made is not None and freshness(made, patch, tree, policy, now).state == "fresh":
+            found[gate] = made
+    return found
+
+
 def _status(patch: Patch, policy: Policy) -> Requirement:
     stated = patch.field("Upstream-Status") or ""
     if stated.split(" ", 1)[0] in policy.submit_from:
