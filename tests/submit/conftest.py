@@ -27,6 +27,8 @@ import torch
 
 class KimiK3MegaMoEExperts(DeepseekV4MegaMoEExperts):
     def forward(self, y, symm_buffer, activation_clamp=None, fast_math=True):
+        from vllm.utils.deep_gemm import _import_deep_gemm
+
         deep_gemm = _import_deep_gemm()
         deep_gemm.fp8_fp4_mega_moe(
             y,
@@ -40,6 +42,22 @@ class KimiK3MegaMoEExperts(DeepseekV4MegaMoEExperts):
             fast_math=fast_math,
         )
         return y
+"""
+HELPER = """\
+import functools
+import importlib
+
+
+@functools.cache
+def _import_deep_gemm():
+    try:
+        return importlib.import_module("deep_gemm")
+    except ImportError:
+        pass
+    try:
+        return importlib.import_module("vllm.third_party.deep_gemm")
+    except ImportError:
+        return None
 """
 FIXED = BROKEN.replace("activation_beta=self", "situ_beta=self").replace(
     "activation_linear_beta=self", "situ_linear_beta=self"
@@ -95,6 +113,7 @@ TEMPLATE_033 = """\
 """
 FILES = {
     "vllm/__init__.py": "",
+    "vllm/utils/deep_gemm.py": HELPER,
     MODEL: BROKEN,
     "pyproject.toml": '[project]\nname = "vllm"\nrequires-python = ">=3.10,<3.15"\n',
     ".pre-commit-config.yaml": "repos: []\n",

@@ -122,3 +122,8 @@ def schema() -> dict[str, Any]:
         "oneOf": list(refs),
         "$defs": components,
     }
+
+
+def schema_text() -> str:
+    """The schema as docs/evidence.schema.json holds it."""
+    return msgspec.json.format(msgspec.json.encode(schema()), indent=2).decode() + "\n"

@@ -19,6 +19,8 @@ _HOSTED = re.compile(
     r"|(?:[^/@:]+@)?([^/:]+):(?!//)(.+?)(?:\.git)?/*"
 )
 
+_TRANSPORT = "https:ssh:http:git:file"
+
 
 class Remote(msgspec.Struct, frozen=True):
     """One remote: its name, and where fetching and pushing really go, without credentials.
@@ -125,7 +127,7 @@ def network_git(args: Sequence[str], *, root: Path) -> subprocess.CompletedProce
     ssh = (
         git(["config", "--global", "--get", "core.sshCommand"], cwd=root, check=False).stdout.decode().strip()
     )
-    return git(["-c", f"core.sshCommand={ssh or 'ssh'}", *args], cwd=root, check=False)
+    return git(["-c", f"core.sshCommand={ssh or 'ssh'}", *args], cwd=root, check=False, transport=_TRANSPORT)
 
 
 def fetch_base(root: Path, upstream: Remote, branch: str) -> str:

@@ -15,6 +15,7 @@ from pinproof.submit.evidence import freshness
 from pinproof.submit.hunks import numbered_hunks
 from pinproof.submit.policy import Policy, counted_lines, title_fault
 from pinproof.submit.records import EvidenceRecord, ReviewRecord
+from pinproof.submit.skipping import may_skip
 from pinproof.submit.store import Store, load_evidence, load_review, load_skip
 from pinproof.tree import Tree
 
@@ -154,14 +155,14 @@ def _skipped(
         return Requirement(item=gate, state="failed", why=f"record refused: {error.message}")
     if skip is None:
         return None
-    allowed = policy.gates[gate].may_skip
     who = f"{skip.person.name} <{skip.person.email}>"
     clear = _CLEAR[gate].format(patch=patch.number, tree=tree.name)
     fresh = freshness(skip, patch, tree, policy, now)
     if fresh.state == "stale":
         return Requirement(item=gate, state="stale", why=f"the skip is stale: {fresh.reason}", clear=clear)
-    submits = review is None or review.person.email == skip.person.email
-    if skip.person.email not in allowed and not ("submitter" in allowed and submits):
+    named = skip.person.email in policy.gates[gate].may_skip
+    submits = named or review is None or review.person.email == skip.person.email
+    if not may_skip(gate, skip.person, policy) or not submits:
         return Requirement(item=gate, state="failed", why=f"{who} may not skip it by the policy", clear=clear)
     return Requirement(item=gate, state="skipped", why=f"{skip.reason} ({who}, {skip.date[:10]})")
 
