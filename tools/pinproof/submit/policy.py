@@ -15,7 +15,7 @@ from pinproof.gate import GateName
 from pinproof.patchset.patchfile import Patch
 
 _POLICIES = Path(__file__).parent / "policies"
-_TAGGED = re.compile(r"((?:\[[^\[\]]+\])+) (\S.*)")
+_TAGGED = re.compile(r"((?:\[[^\[\]]+\])+) ([^\s\[].*)")
 
 Block = Literal[
     "summary", "claims", "root-cause", "duplicates", "assistance", "commands", "results", "not-proved", "logs"
