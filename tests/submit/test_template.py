@@ -68,7 +68,11 @@ def test_a_line_the_policy_does_not_name_stays_open(policy: Policy) -> None:
 
 def test_only_questions_that_a_line_of_the_template_needs_are_asked(policy: Policy) -> None:
     assert questions_for(parse_template(TEMPLATE_028), policy) == {}
-    assert set(questions_for(parse_template(TEMPLATE_033), policy)) == {"pr-checklist", "design-fit", "quality"}
+    assert set(questions_for(parse_template(TEMPLATE_033), policy)) == {
+        "pr-checklist",
+        "design-fit",
+        "quality",
+    }
 
 
 def test_a_policy_without_ticks_ticks_nothing(policy: Policy) -> None:

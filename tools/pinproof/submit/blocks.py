@@ -40,9 +40,7 @@ def _cause(cause: Cause) -> str:
     ]
     if cause.pin is not None:
         pin = f"{cause.pin.spec} ({cause.pin.file}:{cause.pin.line})"
-        lines.append(
-            f"The tree pins {call.library.replace('_', ' ')} at {code(pin)}, which does not take them:"
-        )
+        lines.append(f"The tree pins {code(call.library)} at {code(pin)}, which does not take them:")
     else:
         lines.append("The library does not take them:")
     rows = [("call before", _deciding(cause, call.keywords), code(f"{call.file}:{call.line}"))]
@@ -75,8 +73,12 @@ def results(draft: Draft) -> str:
     rows = [item for gate in GATES if (item := _row(draft, gate))]
     return table(
         ("check", "configuration", "before", "after"),
-        [(item.name, text(item.config), text(item.before), text(item.after)) for item in rows],
+        [(item.name, *map(_said, (item.config, item.before, item.after))) for item in rows],
     )
+
+
+def _said(raw: str) -> str:
+    return raw if raw == "-" else text(raw)
 
 
 def commands(draft: Draft) -> str:
@@ -115,7 +117,11 @@ def duplicates(draft: Draft) -> str:
         return ""
     from pinproof.duplicates.report import markdown_paragraph
 
-    return markdown_paragraph(made.details).strip()
+    # That paragraph breaks mentions and links with empty comments; upstream's bot may cut comments out
+    # of a body, which would join them again.
+    return (
+        markdown_paragraph(made.details).strip().replace("@<!-- -->", "`@`").replace(":<!-- -->//", "`://`")
+    )
 
 
 def assistance(draft: Draft) -> str:
@@ -144,7 +150,7 @@ def logs(draft: Draft) -> str:
 
 
 def _hooks(made: EvidenceRecord) -> str:
-    rows = [(code(hook["hook"]), hook["stage"], hook["outcome"], text(hook["note"] or hook["reason"] or "-"))
+    rows = [(code(hook["hook"]), hook["stage"], hook["outcome"], _said(hook["note"] or hook["reason"] or "-"))
             for hook in made.details["hooks"]]  # fmt: skip
     return table(("hook", "stage", "result", "note"), rows)
 

@@ -36,8 +36,9 @@ def limits(record: EvidenceRecord) -> list[str]:
 
 def _contract(record: EvidenceRecord) -> Row:
     before, after = record.details["before"], record.details["after"]
+    signatures = [call["signature"] for call in after["calls"] if call["signature"]]
     return Row(
-        name="contract", config=after["source"] or "no contract stated",
+        name="contract", config=signatures[0]["place"]["source"] if signatures else "no contract stated",
         before=_binding(before), after=_binding(after),
         claim=f"Every call the patch is about binds to the pinned signature: {_binding(after)}",
         commands=(f"pinproof verdict {record.keys.patch.split('-', 1)[0]} .",),

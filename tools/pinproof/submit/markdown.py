@@ -7,14 +7,11 @@ from collections.abc import Sequence
 
 from pinproof.console import clean
 
-# What reads best, and is safest, as code: spans that were code already; identifiers; and whatever
-# GitHub would turn into a mention, a reference or a link (no such thing happens inside a code span).
-_AS_CODE = re.compile(
-    r"`([^`]+)`"
-    r"|([^\s`]*(?:@|#\d|GH-\d|://|www\.)[^\s`]*)"
-    r"|([A-Za-z0-9.]*[A-Za-z0-9]_[\w.]*\w(?:\(\))?)",
-    re.IGNORECASE,
-)
+# What reads best, and is safest, as code: spans that were code already; words with an underscore or a
+# slash; and whatever GitHub would turn into a mention, a reference or a link (inside code it does not).
+_SPAN = re.compile(r"`([^`]+)`")
+_WORD = re.compile(r"""(\s+|^)([(\["']*)(\S+?)([,.;:!?"'\])]*)(?=\s|$)""")
+_AS_CODE = re.compile(r"\w_|_\w|\w/\w|@|#\d|GH-\d|://|www\.", re.IGNORECASE)
 _PUNCTUATION = re.compile(r"([\\`*_\[\]~|$])")
 # Signs that begin a heading, a list or a setext underline when a line starts with them.
 _LINE_START = re.compile(r"^(?:([#+=-])|(\d+)([.)]))")
@@ -26,11 +23,20 @@ def text(raw: str) -> str:
     """Outside text as one line of plain text; identifiers and whatever could link become code."""
     flat = " ".join(clean(raw).split())
     parts, at = [], 0
-    for match in _AS_CODE.finditer(flat):
-        parts += [_plain(flat[at : match.start()]), code(match[1] or match[0])]
-        at = match.end()
-    parts.append(_plain(flat[at:]))
+    for span in _SPAN.finditer(flat):
+        parts += [_WORD.sub(_word, flat[at : span.start()]), code(span[1])]
+        at = span.end()
+    parts.append(_WORD.sub(_word, flat[at:]))
     return _LINE_START.sub(lambda start: f"{start[2] or ''}\\{start[1] or start[3]}", "".join(parts))
+
+
+def _word(match: re.Match[str]) -> str:
+    """One word with the blanks before it: as code where it must be, else escaped."""
+    blanks, before, core, after = match.groups()
+    if "(" in core and after.startswith(")"):  # the brackets of a call belong to it
+        core, after = core + ")", after[1:]
+    shown = code(core) if _AS_CODE.search(core) else _plain(core)
+    return f"{blanks}{_plain(before)}{shown}{_plain(after)}"
 
 
 def code(raw: str) -> str:
