@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -213,15 +214,25 @@ class Hub:
         return commit
 
 
-@pytest.fixture
-def hub(tmp_path: Path) -> Hub:
-    source = write_tree(tmp_path / "source")
+@pytest.fixture(scope="session")
+def hub_template(tmp_path_factory: pytest.TempPathFactory, quiet_git: None) -> Path:
+    """The three repositories, made once; tests copy them."""
+    top = tmp_path_factory.mktemp("hub")
+    source = write_tree(top / "source")
     git(source, "init", "-q", "-b", "main")
     git(source, "add", "-A")
     git(source, "commit", "-qm", "the state of August")
-    made = Hub(tmp_path / "hub/vllm-project/vllm.git", tmp_path / "hub/test/vllm.git", tmp_path / "clone")
-    for bare in (made.upstream, made.fork):
-        git(tmp_path, "clone", "-q", "--bare", str(source), str(bare))
-    git(tmp_path, "clone", "-q", "-o", "upstream", str(made.upstream), str(made.clone))
-    git(made.clone, "remote", "add", "fork", str(made.fork))
-    return made
+    for bare in ("vllm-project", "test"):
+        git(top, "clone", "-q", "--bare", str(source), f"hub/{bare}/vllm.git")
+    git(top, "clone", "-q", "-o", "upstream", str(top / "hub/vllm-project/vllm.git"), "clone")
+    git(top / "clone", "remote", "add", "fork", str(top / "hub/test/vllm.git"))
+    return top
+
+
+@pytest.fixture
+def hub(tmp_path: Path, hub_template: Path) -> Hub:
+    for part in ("hub", "clone"):
+        shutil.copytree(hub_template / part, tmp_path / part, symlinks=True)
+    config = tmp_path / "clone/.git/config"
+    config.write_text(config.read_text().replace(str(hub_template), str(tmp_path)))
+    return Hub(tmp_path / "hub/vllm-project/vllm.git", tmp_path / "hub/test/vllm.git", tmp_path / "clone")

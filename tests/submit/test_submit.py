@@ -1,4 +1,4 @@
-"""From records to a draft pull request, against a bare upstream, a fork and a gh that checks its arguments."""
+"""From records to a draft pull request, against a bare upstream, a fork and a gh that checks its calls."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from tests.submit.terminal import at_terminal
 from tests.submit.test_requirements import broken
 
 BRANCH = "pinproof/kimi-k3-megamoe-situ-kwargs"
+OLD_PIN = "8b1392b978f5a03c828dd1711090d7fb50958b8a"
 URL = "https://github.com/vllm-project/vllm/pull/52445"
 # Stands for gh: refuses any call that is not exactly one of the two that a submission may make.
 GH = f"""\
@@ -45,8 +46,8 @@ if (state / "fail").exists():
 if args[:2] == ["pr", "list"]:
     assert args[2:] == ["--repo", "vllm-project/vllm", "--state", "open", "--head",
                         "{BRANCH}", "--json", "url,headRepositoryOwner"], args
-    opened = state / "opened"
-    print(json.dumps([{{"url": "{URL}", "headRepositoryOwner": {{"login": "test"}}}}] if opened.exists() else []))
+    mine = {{"url": "{URL}", "headRepositoryOwner": {{"login": "test"}}}}
+    print(json.dumps([mine] if (state / "opened").exists() else []))
 elif args[:2] == ["pr", "create"]:
     assert args[2:11] == ["--draft", "--repo", "vllm-project/vllm", "--base", "main", "--head",
                           "test:{BRANCH}", "--title",
@@ -192,39 +193,45 @@ def test_an_answer_of_gh_that_is_no_pull_request_of_upstream_is_not_recorded(
     assert load_patch(patches / NAME).field("Upstream-Status") == "Pending"
 
 
-@pytest.mark.parametrize("gate", GATES)
-@pytest.mark.parametrize("how", ["missing", "failed", "forged", "cut"])
-def test_each_gates_evidence_broken_in_turn_is_refused_and_nothing_is_made(
-    hub: Hub, ready: datetime, patch: Patch, store: Store, gate: GateName, how: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    path = store.path(patch, gate)
+def break_record(path: Path, how: str, patch: Patch, hub: Hub, gate: GateName, now: datetime) -> None:
+    """Take a gate's record away, cut it, or put one in its place that failed or lies."""
     if how == "missing":
         path.unlink()
     elif how == "cut":
         path.write_bytes(path.read_bytes()[:-40])
     else:
-        made = record(patch, hub.tree(), broken(proved(patch, hub.tree())[gate]), ready)
+        made = record(patch, hub.tree(), broken(proved(patch, hub.tree())[gate]), now)
         path.write_bytes(encode(made if how == "failed" else sealed(replace(made, outcome="pass"))))
-    assert main(["submit", "0001", str(hub.clone)]) == 3
-    said = capsys.readouterr().err
-    state = "missing" if how == "missing" else "failed"
-    assert f"is not ready: {gate} is {state}" in said
-    assert "pinproof" not in git(hub.clone, "for-each-ref", "refs/heads")
+
+
+@pytest.mark.parametrize("how", ["missing", "failed", "forged", "cut"])
+def test_each_gates_evidence_broken_in_turn_is_refused_and_nothing_is_made(
+    hub: Hub, ready: datetime, patch: Patch, store: Store, how: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for gate in GATES:
+        path = store.path(patch, gate)
+        good = path.read_bytes()
+        break_record(path, how, patch, hub, gate, ready)
+        assert main(["submit", "0001", str(hub.clone)]) == 3
+        state = "missing" if how == "missing" else "failed"
+        assert f"is not ready: {gate} is {state}" in capsys.readouterr().err
+        assert "pinproof" not in git(hub.clone, "for-each-ref", "refs/heads")
+        path.write_bytes(good)
+    assert main(["submit", "0001", str(hub.clone), "--stdout"]) == 0
 
 
 def test_a_forged_contract_record_that_hangs_together_fails_when_the_gate_is_run_again(
     hub: Hub, ready: datetime, patch: Patch, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    # Upstream moved the pin to a library that takes the old names; the forger kept the keys in step.
+    # Upstream moved the pin to a library that takes neither pair of names; the forger kept the keys in step.
     cmake = "cmake/external_projects/deepgemm.cmake"
-    text = (hub.clone / cmake).read_text().replace("8b1392b978f5a03c828dd1711090d7fb50958b8a", "e" * 40)
+    text = (hub.clone / cmake).read_text().replace(OLD_PIN, "0820030756945b2daec208e8e8255268360f337d")
     hub.advance(cmake, text)
     git(hub.clone, "pull", "-q", "upstream", "main")
     for gate in ("contract", "smoke"):
         save(store, patch, record(patch, hub.tree(), proved(patch, hub.tree())[gate], ready))
-    assert main(["submit", "0001", str(hub.clone)]) == 3
-    assert "on upstream's base: unknown" in capsys.readouterr().err
+    assert main(["submit", "0001", str(hub.clone)]) == 4
+    assert "stays broken with the patch" in capsys.readouterr().err
     assert "pinproof" not in git(hub.clone, "for-each-ref", "refs/heads")
 
 
