@@ -132,7 +132,7 @@ def as_of_august(raw: bytes) -> bytes:
     """The real patch with the fields it had before upstream merged it."""
     raw = re.sub(rb"^Upstream-Status: .*", b"Upstream-Status: Pending", raw, flags=re.MULTILINE)
     raw = re.sub(rb"^Applied-Upstream: .*\n", b"", raw, flags=re.MULTILINE)
-    return re.sub(rb"^Origin: .*", b"Origin: vendor", raw, flags=re.MULTILINE)
+    return re.sub(rb"^Origin: .*", b"Origin: vendor, https://example.org/fix", raw, flags=re.MULTILINE)
 
 
 def write_tree(root: Path, **changed: str) -> Path:
