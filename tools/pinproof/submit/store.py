@@ -8,10 +8,11 @@ from pathlib import Path
 import msgspec
 
 from pinproof.errors import InputError
-from pinproof.gate import GATES, GateName
+from pinproof.gate import GateName, GateResult
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import patch_dir
 from pinproof.paths import atomic_write
+from pinproof.submit.evidence import record
 from pinproof.submit.outcome import check_outcome
 from pinproof.submit.records import (
     LARGEST,
@@ -23,6 +24,7 @@ from pinproof.submit.records import (
     encode,
     record_kind,
 )
+from pinproof.tree import Tree
 
 
 class Store(msgspec.Struct, frozen=True):
@@ -79,23 +81,36 @@ def load_skip(store: Store, patch: Patch, gate: GateName, now: datetime) -> Skip
     return found
 
 
-def save(store: Store, patch: Patch, record: EvidenceRecord | ReviewRecord | SkipRecord) -> Path:
+def save(store: Store, patch: Patch, made: EvidenceRecord | ReviewRecord | SkipRecord) -> Path:
     """Write a record in its place, whole or not at all; an older one of its kind is replaced.
 
     Evidence also replaces a skip of its gate: what was run was not skipped.
     """
-    path = store.path(patch, record_kind(record))
+    path = store.path(patch, record_kind(made))
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, encode(record))
-    if isinstance(record, EvidenceRecord) and record.outcome == "pass":
-        store.path(patch, f"skip-{record.gate}").unlink(missing_ok=True)
+    atomic_write(path, encode(made))
+    if isinstance(made, EvidenceRecord) and made.outcome == "pass":
+        store.path(patch, f"skip-{made.gate}").unlink(missing_ok=True)
     return path
 
 
-def kinds(store: Store, patch: Patch) -> list[str]:
-    """The records that this patch has, by kind, in the order of the gates."""
-    order = [*GATES, "review", *(f"skip-{gate}" for gate in GATES)]
-    return [kind for kind in order if store.path(patch, kind).is_file()]
+def keep(patch: Patch, tree: Tree, result: GateResult, patches: Path | None = None) -> Path:
+    """Record a gate's result beside the patches: what every command that ran a gate calls at its end.
+
+    Args:
+        patch: the patch the gate looked at.
+        tree: the tree it looked at, with or without the patch applied.
+        result: what the gate returned.
+        patches: the patch folder; default as for the series.
+
+    Returns:
+        The file that holds the record.
+
+    Raises:
+        Conflict: the patch neither applies to the tree nor stands in it, so there is nothing to hang it on.
+        InputError: the outcome contradicts the details.
+    """
+    return save(open_store(patches), patch, record(patch, tree, result))
 
 
 def _load(path: Path, kind: type[AnyRecord], now: datetime) -> AnyRecord | None:
