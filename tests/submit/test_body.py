@@ -64,6 +64,10 @@ def test_the_root_cause_names_pin_signature_and_source_lines(draft: Draft) -> No
     assert (
         "| pinned signature | `situ_beta`, `situ_linear_beta` | `deep_gemm 8b1392b978f5, deep_gemm/" in body
     )
+    assert (
+        "| a signature that took it | `activation_beta`, `activation_linear_beta` | `deep_gemm e21c821f39a2"
+        in body
+    )
     assert "| call after | `situ_beta`, `situ_linear_beta` |" in body
 
 

@@ -17,6 +17,7 @@ from pinproof.cli import main
 from pinproof.gate import GATES, GateName
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import load_patch
+from pinproof.submit.draft import Draft
 from pinproof.submit.evidence import record
 from pinproof.submit.policy import load_policy
 from pinproof.submit.records import encode, sealed
@@ -313,6 +314,20 @@ def test_a_token_in_a_remotes_url_is_never_shown(
     assert main(["submit", "0001", str(hub.clone)]) == 0
     captured = capsys.readouterr()
     assert token not in captured.out + captured.err
+
+
+def test_the_patch_edited_while_the_branch_was_made_makes_none(
+    hub: Hub, ready: datetime, patches: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def edit(draft: Draft) -> str:
+        (patches / NAME).write_bytes(patch.raw + b"\n")
+        return "body"
+
+    monkeypatch.setattr("pinproof.submit.prepare.render_body", edit)
+    assert main(["submit", "0001", str(hub.clone)]) == 3
+    assert "changed while this ran" in capsys.readouterr().err
+    assert "pinproof" not in git(hub.clone, "for-each-ref", "refs/heads")
 
 
 def test_the_patch_edited_between_showing_and_sending_is_not_sent(

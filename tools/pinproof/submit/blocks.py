@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from pinproof.gate import GATES, GateName
-from pinproof.submit.cause import Cause, causes, declared
+from pinproof.submit.cause import Cause, causes, declared, earlier_signature
 from pinproof.submit.draft import Draft
 from pinproof.submit.gatetext import Row, limits, row
 from pinproof.submit.markdown import code, codes, fence, folded, table, text
@@ -29,10 +29,10 @@ def summary(draft: Draft) -> str:
 
 def root_cause(draft: Draft) -> str:
     """Where the call and the pinned signature part: pin, old and new keywords, source lines."""
-    return "\n\n".join(_cause(cause) for cause in causes(draft))
+    return "\n\n".join(_cause(cause, draft) for cause in causes(draft))
 
 
-def _cause(cause: Cause) -> str:
+def _cause(cause: Cause, draft: Draft) -> str:
     call, signature = cause.before, cause.signature
     names = [name for drift in call.drifts for name in drift.names]
     lines = [
@@ -44,9 +44,12 @@ def _cause(cause: Cause) -> str:
     else:
         lines.append("The library does not take them:")
     rows = [("call before", _deciding(cause, call.keywords), code(f"{call.file}:{call.line}"))]
-    if signature is not None:
-        where = f"{signature.place.source}, {signature.place.file}:{signature.place.line}"
-        rows.append(("pinned signature", _deciding(cause, signature.names), code(where)))
+    earlier = earlier_signature(call, draft.base)
+    for name, declares in (("a signature that took it", earlier), ("pinned signature", signature)):
+        if declares is not None:
+            place = declares.place
+            where = code(f"{place.source.split(' (')[0]}, {place.file}:{place.line}")
+            rows.append((name, _deciding(cause, declares.names), where))
     if cause.after is not None:
         after = cause.after
         rows.append(("call after", _deciding(cause, after.keywords), code(f"{after.file}:{after.line}")))

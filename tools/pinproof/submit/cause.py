@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from pinproof.contract.model import CallCheck, Signature
 from pinproof.pins import Pin, find_pin, read_pins
 from pinproof.submit.draft import Draft
+from pinproof.tree import Tree
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +51,32 @@ def causes(draft: Draft) -> list[Cause]:
         Cause(before=call, after=_same(call, after), pin=find_pin(pins, call.library.replace("-", "_")))
         for call in before
     ]
+
+
+def earlier_signature(call: CallCheck, tree: Tree) -> Signature | None:
+    """What a version of the library declares that takes the call as it stood; None where none is known.
+
+    Looked for among the signature snapshots that come with pinproof.
+
+    Args:
+        call: the failing call.
+        tree: the tree it stands in, without the patch.
+    """
+    from pinproof.contract.check import check_tree
+
+    for version in _shipped_versions(call.library):
+        report = check_tree(tree, callee=call.callee, files=[call.file], libraries={call.library: version})
+        same = [found for found in report.calls if found.line == call.line]
+        if same and same[0].signature is not None and not same[0].drifts:
+            return same[0].signature
+    return None
+
+
+def _shipped_versions(library: str) -> list[str]:
+    folder = resources.files("pinproof.contract").joinpath("snapshots")
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    head = f"{library}-"
+    return sorted(name[len(head) : -len(".json")] for name in names if name.startswith(head))
 
 
 def _calls(verdict: dict[str, Any]) -> list[CallCheck]:
