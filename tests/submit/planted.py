@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from hashlib import sha256
 
 from pinproof.gate import GateName, GateResult
 from pinproof.mainjob import run_main_job
 from pinproof.patchset.patchfile import Patch
 from pinproof.submit.evidence import record
+from pinproof.submit.keys import sides
 from pinproof.submit.store import Store, save
 from pinproof.tree import Tree
 
@@ -32,8 +34,8 @@ HIT = {
 _JOBS: dict[bytes, dict[GateName, GateResult]] = {}
 
 
-def planted() -> dict[GateName, GateResult]:
-    """pre-commit, duplicates and smoke results that pass."""
+def planted(after: dict[str, str]) -> dict[GateName, GateResult]:
+    """pre-commit, duplicates and smoke results that pass; `after` are the hashes of the patched files."""
     return {
         "pre-commit": GateResult(
             gate="pre-commit",
@@ -95,7 +97,7 @@ def planted() -> dict[GateName, GateResult]:
                 "at": "2026-11-30T11:00:00Z",
                 "tree": "vllm 0.28.0",
                 "tree_kind": "git",
-                "files": {MODEL: "0" * 64},
+                "files": after,
                 "patch": None,
                 "versions": {"python": "3.12.3", "torch": "2.13.0"},
                 "gpu": None,
@@ -136,7 +138,8 @@ def proved(patch: Patch, tree: Tree) -> dict[GateName, GateResult]:
     if patch.raw not in _JOBS:
         job = run_main_job(patch, tree, series=[patch], dry_run=True)
         _JOBS[patch.raw] = {"contract": job.contract, "compile": job.compile}
-    return {**_JOBS[patch.raw], **planted()}
+    after = {path: sha256(data or b"").hexdigest() for path, (_, data) in sides(patch, tree).items()}
+    return {**_JOBS[patch.raw], **planted(after)}
 
 
 def store_all(store: Store, patch: Patch, tree: Tree, now: datetime = NOW) -> None:

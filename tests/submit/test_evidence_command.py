@@ -43,7 +43,7 @@ def kinds(store: Store, patch: Patch) -> list[str]:
 
 
 def made_for(patch: Patch, tree: Tree, gate: GateName = "smoke", now: datetime = NOW) -> EvidenceRecord:
-    return record(patch, tree, planted()[gate], now)
+    return record(patch, tree, proved(patch, tree)[gate], now)
 
 
 def test_a_sound_record_from_elsewhere_is_taken_in(patch: Patch, tree: Tree, policy: Policy) -> None:
@@ -72,7 +72,7 @@ def test_a_record_whose_outcome_does_not_follow_is_refused(patch: Patch, tree: T
 
 
 def test_a_record_with_another_gates_details_is_refused(patch: Patch, tree: Tree, policy: Policy) -> None:
-    lie = sealed(replace(made_for(patch, tree), details=planted()["pre-commit"].details))
+    lie = sealed(replace(made_for(patch, tree), details=planted({})["pre-commit"].details))
     with pytest.raises(InputError, match="its details are not those of this gate"):
         import_record(encode(lie), "smoke.json", patch, tree, policy, NOW)
 

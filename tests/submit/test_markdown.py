@@ -52,6 +52,9 @@ def test_text_is_one_paragraph_of_text_and_code(raw: str) -> None:
 
 
 @given(HOSTILE)
+@example("@```*``")
+@example("@(`a`")
+@example("`a`.@x")
 def test_text_says_what_the_raw_text_says(raw: str) -> None:
     # Backticks around a span become the span; all other characters are kept.
     shown = html.unescape("".join(words(text(raw)).split()))

@@ -11,6 +11,7 @@ from pinproof.errors import InputError, Refused
 from pinproof.gate import GATES, GateName, GateResult
 from pinproof.patchset.patchfile import Patch, parse_patch
 from pinproof.submit.evidence import GATE_VERSIONS, record
+from pinproof.submit.keys import keys
 from pinproof.submit.policy import Policy
 from pinproof.submit.records import Person, encode, sealed
 from pinproof.submit.requirements import Requirement, requirements, unmet
@@ -147,6 +148,14 @@ def test_a_gate_that_could_not_be_run_is_missing_and_says_why(
     save(store, patch, record(patch, tree, result, NOW))
     found = by_item(unmet(patch, tree, policy, store, NOW))["smoke"]
     assert (found.state, found.why) == ("missing", "could not be run: no interpreter with torch here")
+
+
+def test_a_smoke_run_of_the_unpatched_tree_proves_nothing(patch: Patch, tree: Tree) -> None:
+    result = proved(patch, tree)["smoke"]
+    before = {file.path: file.before for file in keys(patch, tree).files}
+    without = replace(result, details={**result.details, "files": before})
+    with pytest.raises(InputError, match=r"says pass, but it ran .*model\.py without the patch"):
+        record(patch, tree, without, NOW)
 
 
 def test_a_skip_without_a_reason_cannot_be_recorded(patch: Patch, tree: Tree) -> None:

@@ -9,7 +9,8 @@ from pinproof.console import clean
 
 # What reads best, and is safest, as code: spans that were code already; words with an underscore or a
 # slash; and whatever GitHub would turn into a mention, a reference or a link (inside code it does not).
-_SPAN = re.compile(r"`([^`]+)`")
+# A span must stand alone: two code spans side by side would run into one.
+_SPAN = re.compile(r"(?<!\S)`([^`]+)`(?=[,.;:!?)]*(?:\s|$))")
 _WORD = re.compile(r"""(\s+|^)([(\["']*)(\S+?)([,.;:!?"'\])]*)(?=\s|$)""")
 _AS_CODE = re.compile(r"\w_|_\w|\w/\w|@|#\d|GH-\d|://|www\.", re.IGNORECASE)
 _PUNCTUATION = re.compile(r"([\\`*_\[\]~|$])")

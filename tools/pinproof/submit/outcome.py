@@ -24,6 +24,8 @@ def check_outcome(record: EvidenceRecord) -> None:
         return
     try:
         fault = _FAULTS[record.gate](record.details)
+        if fault is None and record.gate == "smoke":
+            fault = _ran_without(record)
     except (KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
         raise _refused(record, f"its details are not those of this gate ({error!r})") from error
     if record.outcome == "pass" and fault is not None:
@@ -81,6 +83,15 @@ def _smoke(details: Details) -> str | None:
     if needed["outcome"] != "pass":
         return f"the {needed['rung']} rung says {needed['outcome']}"
     return None if details["reached"] else "no rung passed"
+
+
+def _ran_without(record: EvidenceRecord) -> str | None:
+    """Smoke runs a tree as it lies there: a run of the unpatched files proves nothing for the patch."""
+    ran = record.details["files"]
+    for file in record.keys.files:
+        if file.after is not None and ran.get(file.path) != file.after:
+            return f"it ran {file.path} without the patch"
+    return None
 
 
 _FAULTS: dict[GateName, Callable[[Details], str | None]] = {
