@@ -106,9 +106,10 @@ def test_prose_that_means_something_to_git_am_never_changes_the_commit_unseen(
     except (Refused, Conflict):
         assert "pinproof" not in git(hub.clone, "for-each-ref", "refs/heads")
     else:
-        assert (
-            git(hub.clone, "log", "-1", "--format=%an <%ae>", made.commit) == "Test Person <test@example.org>"
-        )
+        author, message = git(hub.clone, "log", "-1", "--format=%an <%ae>%x00%B", made.commit).split("\0")
+        assert author == "Test Person <test@example.org>"
+        assert message.split() == made.message.split()
+        assert line in message or line == "---"  # which ends the message, for our parser as for git's
         assert git(hub.clone, "show", f"{made.commit}:{MODEL}") == FIXED.strip()
 
 

@@ -396,6 +396,21 @@ def test_a_fork_pointed_at_upstream_between_showing_and_sending_is_not_pushed_to
     assert "pinproof" not in git(hub.upstream, "for-each-ref")
 
 
+def test_a_fork_pointed_elsewhere_between_showing_and_sending_is_not_pushed_to(
+    hub: Hub, ready: datetime, gh: Path, tmp_path: Path
+) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(hub.fork), "hub/else/vllm.git")
+
+    def swap() -> str:
+        git(hub.clone, "remote", "set-url", "fork", str(tmp_path / "hub/else/vllm.git"))
+        return CONFIRM[1]
+
+    done = at_terminal(["submit", "0001", str(hub.clone), "--push"], [(CONFIRM[0], swap)])
+    assert done.returncode == 3
+    assert "the remote fork changed while this ran" in done.output
+    assert "pinproof" not in git(tmp_path / "hub/else/vllm.git", "for-each-ref")
+
+
 def test_two_submits_at_once_make_one_branch(hub: Hub, ready: datetime) -> None:
     command = [sys.executable, "-m", "pinproof", "submit", "0001", str(hub.clone), "--stdout"]
     runs = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
