@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pinproof.errors import Conflict
+from pinproof.errors import Conflict, InputError
 from pinproof.patchset.patchfile import Patch, parse_patch
 from pinproof.submit.keys import difference, keys, patch_hash, sides
 from pinproof.tree import Tree, open_tree
@@ -91,3 +91,9 @@ def test_another_touched_file_makes_a_key_differ_and_is_named(patch: Patch, tmp_
     then = keys(patch, open_tree(write_tree(tmp_path / "a")))
     other = open_tree(write_tree(tmp_path / "b", **{MODEL: "# more\n" + BROKEN}))
     assert difference(then, keys(patch, other)) == f"{MODEL} is another file in this tree"
+
+
+def test_a_duplicate_scan_hangs_on_the_patch_alone(patch: Patch, tree: Tree) -> None:
+    assert keys(patch, None, "duplicates") == keys(patch, tree, "duplicates")
+    with pytest.raises(InputError, match="a compile record needs the tree"):
+        keys(patch, None, "compile")

@@ -160,6 +160,8 @@ def _hooks(made: EvidenceRecord) -> str:
 
 def _tree(draft: Draft, gate: GateName) -> str:
     tree = draft.evidence[gate].tree
+    if tree is None:
+        return "-"
     named = f"{tree.package} {tree.version or ''}".strip()
     return f"{named} at {tree.commit[:12]}" if tree.commit else f"{named} ({tree.kind})"
 

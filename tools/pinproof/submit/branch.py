@@ -13,7 +13,7 @@ from pinproof.submit.keys import sides
 from pinproof.submit.message import commit_message, mail, sign_off_fault
 from pinproof.submit.policy import Policy
 from pinproof.submit.records import ReviewRecord
-from pinproof.submit.worktree import checked_out, no_filters
+from pinproof.submit.worktree import checked_out
 from pinproof.tree import open_tree
 
 
@@ -49,7 +49,7 @@ def commit_patch(worktree: Path, patch: Patch, review: ReviewRecord, policy: Pol
     base = git_text(["rev-parse", "HEAD"], cwd=worktree)
     wanted = sides(patch, open_tree(worktree))
     done = git(
-        [*no_filters(worktree), "-c", "core.autocrlf=false", "am", "--keep", "--keep-cr", "--no-3way",
+        ["-c", "core.autocrlf=false", "am", "--keep", "--keep-cr", "--no-3way",
          "--no-scissors", "--committer-date-is-author-date", "--quiet"],
         cwd=worktree, check=False, stdin=mail(patch, review, policy),
         env={"GIT_COMMITTER_NAME": review.person.name, "GIT_COMMITTER_EMAIL": review.person.email},

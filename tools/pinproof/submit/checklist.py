@@ -111,7 +111,10 @@ def _of(name: str, made: EvidenceRecord | ReviewRecord, patch: Patch) -> Require
         return Requirement(item=name, state="stale", why="the patch was edited since")
     if isinstance(made, ReviewRecord):
         return Requirement(item=name, state="met", why=f"{made.person.name}, {made.date[:10]}")
-    on = f"on {made.tree.package} {made.tree.version or (made.tree.commit or '')[:12]}, {made.date[:10]}"
+    tree = (
+        f"on {made.tree.package} {made.tree.version or (made.tree.commit or '')[:12]}, " if made.tree else ""
+    )
+    on = f"{tree}{made.date[:10]}"
     state: Literal["met", "failed", "missing"] = "met" if made.outcome == "pass" else "failed"
     return Requirement(item=name, state=state, why=f"{made.outcome} {on}: {made.reason or made.summary}")
 

@@ -32,12 +32,14 @@ class Freshness(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-def record(patch: Patch, tree: Tree, result: GateResult, now: datetime | None = None) -> EvidenceRecord:
+def record(
+    patch: Patch, tree: Tree | None, result: GateResult, now: datetime | None = None
+) -> EvidenceRecord:
     """The evidence of one gate's run.
 
     Args:
         patch: the patch the gate looked at.
-        tree: the tree it looked at, with or without the patch applied.
+        tree: the tree it looked at, with or without the patch applied; None for a gate that looks at none.
         result: what the gate returned.
         now: when, timezone-aware; the present by default.
 
@@ -55,7 +57,7 @@ def record(patch: Patch, tree: Tree, result: GateResult, now: datetime | None = 
         gate_version=GATE_VERSIONS[result.gate],
         pinproof=__version__,
         keys=keys(patch, tree, result.gate),
-        tree=tree_id(tree),
+        tree=None if tree is None else tree_id(tree),
         date=utc(now or datetime.now(timezone.utc)),
         outcome=result.outcome,
         summary=scrubbed(result.summary, tree),

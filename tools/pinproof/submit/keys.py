@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from pinproof.errors import Conflict
+from pinproof.errors import Conflict, InputError
 from pinproof.gate import GateName
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
@@ -17,6 +17,8 @@ from pinproof.tree import Tree
 # reader of the code depends on. Every other byte of the file counts.
 _BOOKKEEPING = re.compile(rb"^(Upstream-Status|Last-Update):.*\n", re.MULTILINE)
 
+# What this gate finds depends on the patch alone.
+_TREELESS: frozenset[GateName | None] = frozenset({"duplicates"})
 # What a gate reads of the tree beside the touched files: with another configuration, it proves
 # something else.
 _INPUTS: dict[GateName, tuple[str, ...]] = {
@@ -41,17 +43,23 @@ def split_raw(raw: bytes) -> tuple[bytes, bytes, bytes]:
     return raw[:start], raw[start:at], raw[at:]
 
 
-def keys(patch: Patch, tree: Tree, gate: GateName | None = None) -> Keys:
+def keys(patch: Patch, tree: Tree | None, gate: GateName | None = None) -> Keys:
     """What a record of this gate (None: of a person) on this patch and tree is about.
 
     Args:
         patch: the patch.
-        tree: the tree, with or without the patch applied: the same keys either way.
+        tree: the tree, with or without the patch applied: the same keys either way. Only a gate that
+            looks at no tree (duplicates) can do without one.
         gate: whose inputs and pins to add.
 
     Raises:
         Conflict: the patch neither applies to the tree nor stands in it.
+        InputError: there is no tree, and the gate needs one.
     """
+    if gate in _TREELESS:
+        return Keys(patch=patch.name, patch_sha256=patch_hash(patch), files=[])
+    if tree is None:
+        raise InputError(f"a {gate or 'review'} record needs the tree it is about")
     inputs = {
         path: hashlib.sha256(data).hexdigest()
         for path in (_INPUTS.get(gate, ()) if gate else ())

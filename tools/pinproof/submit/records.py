@@ -68,7 +68,7 @@ class EvidenceRecord(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     gate_version: int
     pinproof: str
     keys: Keys
-    tree: TreeId
+    tree: TreeId | None
     date: Utc
     outcome: Outcome
     summary: str

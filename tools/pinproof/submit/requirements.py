@@ -25,8 +25,8 @@ _CLEAR: dict[str, str] = {
     "contract": "pinproof ready {patch} {tree}",
     "compile": "pinproof ready {patch} {tree}",
     "pre-commit": "pinproof check {patch} {tree}",
-    "duplicates": "pinproof duplicates {patch} {tree}",
-    "smoke": "pinproof smoke {tree}",
+    "duplicates": "pinproof duplicates {patch}",
+    "smoke": "pinproof smoke {patch} {tree}",
     "review": "pinproof review {patch} {tree}",
 }
 

@@ -32,7 +32,7 @@ def without_tokens(text: str) -> str:
     return _TOKEN.sub("[removed]", text)
 
 
-def scrubbed(value: _T, tree: Tree) -> _T:
+def scrubbed(value: _T, tree: Tree | None) -> _T:
     """A JSON-able value with this machine's paths named by what they are, and tokens removed."""
     places = _places(tree)
 
@@ -44,12 +44,12 @@ def scrubbed(value: _T, tree: Tree) -> _T:
     return _map_texts(value, text)  # type: ignore[no-any-return]
 
 
-def _places(tree: Tree) -> list[tuple[str, str]]:
+def _places(tree: Tree | None) -> list[tuple[str, str]]:
     """Folders of this machine and how a record calls them, the longest first."""
     named: dict[str, str] = {}
     for path, name in (
         (tempfile.gettempdir(), "TMP"), (str(Path.home()), "~"), (str(Path.cwd()), "."),
-        (sys.prefix, "PYTHON"), (str(tree.root) if tree.root else "", "TREE"),
+        (sys.prefix, "PYTHON"), (str(tree.root) if tree and tree.root else "", "TREE"),
     ):  # fmt: skip
         for spelling in (path, os.path.realpath(path) if path else ""):
             if spelling.startswith("/") and len(spelling) > 1:

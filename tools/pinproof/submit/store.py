@@ -94,12 +94,12 @@ def save(store: Store, patch: Patch, made: EvidenceRecord | ReviewRecord | SkipR
     return path
 
 
-def keep(patch: Patch, tree: Tree, result: GateResult, patches: Path | None = None) -> Path:
+def keep(patch: Patch, tree: Tree | None, result: GateResult, patches: Path | None = None) -> Path:
     """Record a gate's result beside the patches: what every command that ran a gate calls at its end.
 
     Args:
         patch: the patch the gate looked at.
-        tree: the tree it looked at, with or without the patch applied.
+        tree: the tree it looked at, with or without the patch applied; None for duplicates.
         result: what the gate returned.
         patches: the patch folder; default as for the series.
 

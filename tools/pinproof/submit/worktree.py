@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from pinproof.errors import Refused
-from pinproof.git import git, git_text
+from pinproof.errors import InputError, Refused
+from pinproof.git import check_worktree, git, git_text
 from pinproof.paths import cache_dir, file_lock
 
 
@@ -33,39 +33,38 @@ def require_toplevel(root: Path) -> None:
     Raises:
         Refused: it is not, so there is no branch to make.
     """
-    done = git(["rev-parse", "--show-toplevel"], cwd=root, check=False)
-    top = done.stdout.decode(errors="replace").rstrip("\n")
-    if done.returncode or Path(top).resolve() != root.resolve():
+    try:
+        check_worktree(root)
+    except InputError as error:
         raise Refused(
             f"{root} is no git clone of upstream, so there is no branch to make there",
             hint="give a clone: git clone https://github.com/vllm-project/vllm",
-        )
+        ) from error
 
 
 @contextlib.contextmanager
 def worktree_at(root: Path, commit: str) -> Iterator[Path]:
     """A detached worktree of the clone at a commit, outside the clone; gone afterwards.
 
-    Needs `locked_clone`. Filters that the clone configures (smudge, clean) do not run.
+    Needs `locked_clone`.
+
+    Raises:
+        Refused: the clone is partial and lacks files of that commit.
     """
     folder = Path(tempfile.mkdtemp(prefix="at-", dir=_folder()))
     path = folder / "tree"
     try:
-        git([*no_filters(root), "worktree", "add", "--quiet", "--detach", str(path), commit], cwd=root)
+        done = git(["worktree", "add", "--quiet", "--detach", str(path), commit], cwd=root, check=False)
+        if done.returncode:
+            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no message"]
+            raise Refused(
+                f"cannot check out {commit[:12]}: {lines[-1]}",
+                hint="in a partial clone: git fetch --refetch --no-filter upstream main",
+            )
         yield path
     finally:
         git(["worktree", "remove", "--force", str(path)], cwd=root, check=False)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def no_filters(root: Path) -> list[str]:
-    """Options that switch off every filter driver the clone configures: they are programs."""
-    done = git(["config", "--name-only", "--get-regexp", r"^filter\..*\.(smudge|clean|process|required)$"],
-               cwd=root, check=False)  # fmt: skip
-    off = []
-    for key in sorted(set(done.stdout.decode(errors="replace").splitlines())):
-        off += ["-c", f"{key}=false" if key.endswith(".required") else f"{key}="]
-    return off
 
 
 def checked_out(root: Path, branch: str) -> bool:
