@@ -65,7 +65,7 @@ def test_the_root_cause_names_pin_signature_and_source_lines(draft: Draft) -> No
         "| pinned signature | `situ_beta`, `situ_linear_beta` | `deep_gemm 8b1392b978f5, deep_gemm/" in body
     )
     assert (
-        "| a signature that took it | `activation_beta`, `activation_linear_beta` | `deep_gemm e21c821f39a2"
+        "| a version that takes it | `activation_beta`, `activation_linear_beta` | `deep_gemm e21c821f39a2"
         in body
     )
     assert "| call after | `situ_beta`, `situ_linear_beta` |" in body
@@ -77,6 +77,12 @@ def test_each_gate_has_its_row_with_before_and_after(draft: Draft) -> None:
     assert f"| {before} | 1 of 1 calls bind |" in body
     for name in ("compile", "pre-commit", "duplicates", "smoke"):
         assert f"| {name} | " in body
+
+
+def test_skipped_hooks_are_named_with_their_reason(draft: Draft) -> None:
+    body = render_body(draft)
+    assert "Skipped, no touched file is for it: `clang-format`" in body
+    assert "| `mypy-3.12` | manual | pass | - |" in body
 
 
 def test_commands_to_repeat_the_proofs_are_in_the_test_plan(draft: Draft) -> None:

@@ -295,6 +295,10 @@ def test_the_body_goes_to_stdout_and_file_alone(
     assert main(["submit", "0001", str(hub.clone), "--stdout", "--body-file", str(file)]) == 0
     out = capsys.readouterr().out
     assert out == file.read_text()
+    assert (
+        "| a version that takes it | `activation_beta`, `activation_linear_beta` | `deep_gemm e21c821f39a2"
+        in out
+    )
     assert out.startswith("## Purpose")
 
 

@@ -45,7 +45,7 @@ def _cause(cause: Cause, draft: Draft) -> str:
         lines.append("The library does not take them:")
     rows = [("call before", _deciding(cause, call.keywords), code(f"{call.file}:{call.line}"))]
     earlier = earlier_signature(call, draft.base)
-    for name, declares in (("a signature that took it", earlier), ("pinned signature", signature)):
+    for name, declares in (("a version that takes it", earlier), ("pinned signature", signature)):
         if declares is not None:
             place = declares.place
             where = code(f"{place.source.split(' (')[0]}, {place.file}:{place.line}")
@@ -153,9 +153,16 @@ def logs(draft: Draft) -> str:
 
 
 def _hooks(made: EvidenceRecord) -> str:
+    """Every hook that was for a touched file, then the names of the skipped ones by their reason."""
+    hooks = made.details["hooks"]
     rows = [(code(hook["hook"]), hook["stage"], hook["outcome"], _said(hook["note"] or hook["reason"] or "-"))
-            for hook in made.details["hooks"]]  # fmt: skip
-    return table(("hook", "stage", "result", "note"), rows)
+            for hook in hooks if hook["outcome"] != "skip"]  # fmt: skip
+    skipped: dict[str, list[str]] = {}
+    for hook in hooks:
+        if hook["outcome"] == "skip":
+            skipped.setdefault(hook["reason"] or "no reason given", []).append(hook["hook"])
+    lines = [f"Skipped, {text(reason)}: {codes(names)}" for reason, names in skipped.items()]
+    return "\n\n".join([table(("hook", "stage", "result", "note"), rows), *lines])
 
 
 def _tree(draft: Draft, gate: GateName) -> str:

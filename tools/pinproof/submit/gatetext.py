@@ -82,9 +82,9 @@ def _smoke(record: EvidenceRecord) -> Row:
     details = record.details
     gpu = (details["gpu"] or {}).get("name") or "no GPU"
     versions = details["versions"]
-    torch = f", torch {versions['torch']}" if versions.get("torch") else ""
+    tools = [f"{name} {versions[name]}" for name in ("torch", "nvcc") if versions.get(name)]
     return Row(
-        name="smoke", config=f"{gpu}{torch}", before="-", after=record.summary,
+        name="smoke", config=", ".join([gpu, *tools]), before="-", after=record.summary,
         claim=f"The real code runs as far as the machine allows: {record.summary}",
         commands=(f"pinproof smoke . --rung {details['asked']}",),
     )  # fmt: skip

@@ -67,8 +67,8 @@ def prepare(
             draft = load_draft(patch, at_base, policy, store, now)
             _same_person(draft, root)
             draft = _proved_again(draft, store, now)
+            body = render_body(draft)  # before the commit: the root cause is read in the tree without it
             branch = commit_patch(path, patch, draft.review, policy)
-            body = render_body(draft)
         unchanged(source, patch)
         publish_locally(root, branch)
     return Prepared(root=root, branch=branch, title=patch.subject, body=body, draft=draft,
