@@ -12,12 +12,17 @@ EVERYDAY = {
     "apply": "apply the patches where they are needed; --revert takes them back",
     "verdict": "say whether a patch is needed on a tree, and why",
     "check": "compile the touched files and run the tree's own pre-commit hooks on them",
+    "review": "read a patch hunk by hunk and put your name to it",
+    "submit": "turn a ready patch into a branch and a pull request",
+    "status": "show each patch's state over the releases and upstream",
 }
 PLUMBING = {
     "fetch": "bring a release from PyPI as a git tree",
     "pins": "list what a tree pins, and where",
     "lint": "check the series and the patches' headers",
     "export": "regenerate the patches from a tree, byte for byte",
+    "evidence": "list, import and explain the records beside a patch",
+    "checklist": "print the reviewer's checklist of a patch, filled in",
     "snapshot": "record a library's signatures for offline use",
 }
 

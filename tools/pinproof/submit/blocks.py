@@ -1,0 +1,180 @@
+"""The blocks of a pull request's body, each written from evidence; a block with nothing to say is empty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from pinproof.gate import GATES, GateName
+from pinproof.submit.cause import Cause, causes, declared, earlier_signature
+from pinproof.submit.draft import Draft
+from pinproof.submit.gatetext import Row, limits, row
+from pinproof.submit.markdown import code, codes, fence, folded, table, text
+from pinproof.submit.policy import Block
+from pinproof.submit.records import EvidenceRecord
+
+_TAGS = re.compile(r"^(?:\[[^\]]*\])+ *")
+_ORDER: tuple[GateName, ...] = tuple(gate for gate in GATES if gate != "duplicates")
+
+
+def summary(draft: Draft) -> str:
+    """Two lines: what the change does, and what happens without it."""
+    what = text(_TAGS.sub("", draft.patch.subject))
+    found = causes(draft)
+    if not found:
+        return f"{what}."
+    why = f"Without it the call of {code(found[0].before.callee)} dies with {code(found[0].error())}."
+    return f"{what}.\n{why}"
+
+
+def root_cause(draft: Draft) -> str:
+    """Where the call and the pinned signature part: pin, old and new keywords, source lines."""
+    return "\n\n".join(_cause(cause, draft) for cause in causes(draft))
+
+
+def _cause(cause: Cause, draft: Draft) -> str:
+    call, signature = cause.before, cause.signature
+    names = [name for drift in call.drifts for name in drift.names]
+    lines = [
+        f"**Root cause.** {code(f'{call.file}:{call.line}')} passes {codes(names)} to {code(call.callee)}"
+    ]
+    if cause.pin is not None:
+        pin = f"{cause.pin.spec} ({cause.pin.file}:{cause.pin.line})"
+        lines.append(f"The tree pins {code(call.library)} at {code(pin)}, which does not take them:")
+    else:
+        lines.append("The library does not take them:")
+    rows = [("call before", _deciding(cause, call.keywords), code(f"{call.file}:{call.line}"))]
+    earlier = earlier_signature(call, draft.base)
+    for name, declares in (("a version that takes it", earlier), ("pinned signature", signature)):
+        if declares is not None:
+            place = declares.place
+            where = code(f"{place.source.split(' (')[0]}, {place.file}:{place.line}")
+            rows.append((name, _deciding(cause, declares.names), where))
+    if cause.after is not None:
+        after = cause.after
+        rows.append(("call after", _deciding(cause, after.keywords), code(f"{after.file}:{after.line}")))
+    shown = ". ".join(lines[:1]) + ". " + " ".join(lines[1:]) + "\n\n"
+    shown += table(("", "keywords that decide", "where"), rows)
+    if signature is not None:
+        shown += "\n\n" + folded("The whole signature", fence(declared(signature), "python"))
+    return shown
+
+
+def _deciding(cause: Cause, names: tuple[str, ...]) -> str:
+    """The names that only one of old and new call pass: those the change is about."""
+    old, new = set(cause.before.keywords), set(cause.after.keywords if cause.after else ())
+    return codes([name for name in names if name in old ^ new])
+
+
+def claims(draft: Draft) -> str:
+    """One bullet a claim, each with what it rests on."""
+    return "\n".join(f"- {text(item.claim)}" for gate in _ORDER if (item := _row(draft, gate)) and item.claim)
+
+
+def results(draft: Draft) -> str:
+    """Every gate before and after the change; what was skipped is in the table as skipped."""
+    rows = [item for gate in GATES if (item := _row(draft, gate))]
+    return table(
+        ("check", "configuration", "before", "after"),
+        [(item.name, *map(_said, (item.config, item.before, item.after))) for item in rows],
+    )
+
+
+def _said(raw: str) -> str:
+    return raw if raw == "-" else text(raw)
+
+
+def commands(draft: Draft) -> str:
+    """The commands that repeat each gate."""
+    lines = [command for gate in _ORDER if (item := _row(draft, gate)) for command in item.commands]
+    return fence("\n".join(lines), "bash") if lines else ""
+
+
+def _row(draft: Draft, gate: GateName) -> Row | None:
+    if gate in draft.evidence:
+        return row(draft.evidence[gate])
+    if gate in draft.skips:
+        return Row(name=gate, config="-", before="-", after=f"skipped: {draft.skips[gate].reason}")
+    return None
+
+
+def not_proved(draft: Draft) -> str:
+    """What no gate could show here, and why: skipped gates, and the limits that a record states itself."""
+    lines = [f"- {text(line)}" for line in _unproved(draft)]
+    return "\n".join(["Not proved here:", "", *lines]) if lines else ""
+
+
+def _unproved(draft: Draft) -> Iterator[str]:
+    for gate in GATES:
+        if gate in draft.evidence:
+            yield from limits(draft.evidence[gate])
+        elif gate in draft.skips:
+            skip = draft.skips[gate]
+            yield f"{gate}: {skip.reason} (left out by {skip.person.name})"
+
+
+def duplicates(draft: Draft) -> str:
+    """The duplicate-work paragraph of the duplicates gate."""
+    made = draft.evidence.get("duplicates")
+    if made is None:
+        return ""
+    from pinproof.duplicates.report import markdown_paragraph
+
+    # That paragraph breaks mentions and links with empty comments; upstream's bot may cut comments out
+    # of a body, which would join them again.
+    return (
+        markdown_paragraph(made.details).strip().replace("@<!-- -->", "`@`").replace(":<!-- -->//", "`://`")
+    )
+
+
+def assistance(draft: Draft) -> str:
+    """What the person answered about AI, and that they read every line."""
+    review = draft.review
+    count = len(review.hunks)
+    used = f"AI assistance was used ({codes(review.assistance.assistants)})."
+    said = used if review.assistance.used else "No AI assistance was used."
+    read = f"read every changed line ({count} hunk{'s' * (count != 1)}) on {review.date[:10]}"
+    return f"{said} {text(review.person.name)} {read} and answers for it."
+
+
+def logs(draft: Draft) -> str:
+    """The records, folded: when, on what, how long, and the seal by which each can be found again."""
+    rows = [
+        (gate, code(made.date), code(_tree(draft, gate)), f"{made.duration_s:.1f} s", code(made.seal[:12]))
+        for gate, made in draft.evidence.items()
+    ]
+    parts = [table(("check", "date", "tree", "took", "record"), rows)] if rows else []
+    if "pre-commit" in draft.evidence:
+        parts.append(_hooks(draft.evidence["pre-commit"]))
+    for made in draft.evidence.values():
+        for log in made.logs:
+            parts.append(f"{made.gate} {code(log.at)}, SHA-256 {code(log.sha256[:16])}, {log.size} bytes")
+    return folded("Records", "\n\n".join(parts)) if parts else ""
+
+
+def _hooks(made: EvidenceRecord) -> str:
+    """Every hook that was for a touched file, then the names of the skipped ones by their reason."""
+    hooks = made.details["hooks"]
+    rows = [(code(hook["hook"]), hook["stage"], hook["outcome"], _said(hook["note"] or hook["reason"] or "-"))
+            for hook in hooks if hook["outcome"] != "skip"]  # fmt: skip
+    skipped: dict[str, list[str]] = {}
+    for hook in hooks:
+        if hook["outcome"] == "skip":
+            skipped.setdefault(hook["reason"] or "no reason given", []).append(hook["hook"])
+    lines = [f"Skipped, {text(reason)}: {codes(names)}" for reason, names in skipped.items()]
+    return "\n\n".join([table(("hook", "stage", "result", "note"), rows), *lines])
+
+
+def _tree(draft: Draft, gate: GateName) -> str:
+    tree = draft.evidence[gate].tree
+    if tree is None:
+        return "-"
+    named = f"{tree.package} {tree.version or ''}".strip()
+    return f"{named} at {tree.commit[:12]}" if tree.commit else f"{named} ({tree.kind})"
+
+
+BLOCK_WRITERS: dict[Block, Callable[[Draft], str]] = {
+    "summary": summary, "claims": claims, "root-cause": root_cause, "duplicates": duplicates,
+    "assistance": assistance, "commands": commands, "results": results, "not-proved": not_proved,
+    "logs": logs,
+}  # fmt: skip
