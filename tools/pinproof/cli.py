@@ -14,6 +14,7 @@ EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
     "apply": "apply the patches where they are needed; --revert takes them back",
     "verdict": "say whether a patch is needed on a tree, and why",
+    "smoke": "prove a patch at run time, as far as this machine allows",
 }
 PLUMBING = {
     "fetch": "bring a release from PyPI as a git tree",

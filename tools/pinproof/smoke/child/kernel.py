@@ -35,7 +35,9 @@ def start_groups(nproc: int) -> None:
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", "0")
     torch.cuda.set_device(rank())
-    config = VllmConfig(parallel_config=ParallelConfig(tensor_parallel_size=nproc, enable_expert_parallel=nproc > 1))
+    config = VllmConfig(
+        parallel_config=ParallelConfig(tensor_parallel_size=nproc, enable_expert_parallel=nproc > 1)
+    )
     with set_current_vllm_config(config):
         init_distributed_environment(nproc, rank(), "env://", rank())
         initialize_model_parallel(nproc)
@@ -95,7 +97,9 @@ def compare(out: Any, tokens: tuple[Any, Any, Any], weights: dict[str, Any]) -> 
     x, shares, ids = (part.cuda() for part in tokens)
 
     def error(beta: float, linear_beta: float | None) -> float:
-        return reference.relative_error(out, reference.experts_forward(x, shares, ids, there, beta, linear_beta))
+        return reference.relative_error(
+            out, reference.experts_forward(x, shares, ids, there, beta, linear_beta)
+        )
 
     beta, linear_beta = BETAS
     say("ran", finite=bool(torch.isfinite(out).all()), error=error(*BETAS), tolerance=numerics.KERNEL_TOLERANCE,
@@ -106,12 +110,15 @@ def compare(out: Any, tokens: tuple[Any, Any, Any], weights: dict[str, Any]) -> 
 def main(job: Job) -> None:
     """One forward of the real experts on this rank's tokens, then the comparisons."""
     if not torch.cuda.is_available():
-        say("no cuda", reason="torch.cuda.is_available() is false: no GPU, or the driver is older than torch's CUDA")
+        say(
+            "no cuda",
+            reason="torch.cuda.is_available() is false: no GPU, or the driver is older than torch's CUDA",
+        )
         return
     nproc = int(job["nproc"])
     with step("starting the process group"):
         start_groups(nproc)
-    say("machine", **machine())
+    say("machine", nproc=nproc, **machine())
     with step("importing vllm and the model"):
         module, cls = experts.experts_class()
     if cls is None:
@@ -121,7 +128,11 @@ def main(job: Job) -> None:
 
     library = _import_deep_gemm()
     if library is None:
-        say("crashed", error={"type": "ImportError", "message": "no usable deep_gemm", "frames": []}, missing="deep_gemm")
+        say(
+            "crashed",
+            error={"type": "ImportError", "message": "no usable deep_gemm", "frames": []},
+            missing="deep_gemm",
+        )
         return
     say("library", name=library.__name__, version=getattr(library, "__version__", None))
     weights, tokens = experts.random_weights(), experts.random_tokens(SEED + rank())
@@ -135,7 +146,10 @@ def main(job: Job) -> None:
         compare(out, tokens, weights)
     with step("comparing the parts with the reference"):
         buffer = instance.get_symm_buffer()
-        staged = {name: getattr(buffer, name)[: experts.TOKENS] for name in ("x", "x_sf", "topk_idx", "topk_weights")}
+        staged = {
+            name: getattr(buffer, name)[: experts.TOKENS]
+            for name in ("x", "x_sf", "topk_idx", "topk_weights")
+        }
         check_parts(tokens, weights, staged)
     torch.distributed.destroy_process_group()
 

@@ -40,7 +40,9 @@ def activation_error(beta: float, linear_beta: float, device: str) -> float:
     return reference.relative_error(forward(layer, x), expected)
 
 
-def loop_error(weights: dict[str, Any], tokens: tuple[Any, Any, Any], betas: tuple[float, float], device: str) -> float:
+def loop_error(
+    weights: dict[str, Any], tokens: tuple[Any, Any, Any], betas: tuple[float, float], device: str
+) -> float:
     """Relative error of the reference on `device` against the float64 loop, on two tokens."""
     x, shares, ids = (part[:2] for part in tokens)
     lists = {name: part.tolist() for name, part in weights.items()}

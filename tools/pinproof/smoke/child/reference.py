@@ -84,7 +84,9 @@ def situ(gate: Tensor, up: Tensor, beta: float, linear_beta: float | None) -> Te
     return soft * (up if linear_beta is None else linear_beta * torch.tanh(up / linear_beta))
 
 
-def expert(x: Tensor, w13: Tensor, w2: Tensor, weight: Tensor, beta: float, linear_beta: float | None) -> Tensor:
+def expert(
+    x: Tensor, w13: Tensor, w2: Tensor, weight: Tensor, beta: float, linear_beta: float | None
+) -> Tensor:
     """One expert on its tokens.
 
     The routing weight is applied before the second quantisation, as the kernel's epilogue does.

@@ -80,7 +80,11 @@ def _moe(prefix: str) -> Shapes:
     yield f"{prefix}.routed_expert_norm.weight", (LATENT,)
     yield f"{prefix}.routed_expert_up_proj.weight", (HIDDEN, LATENT)
     for index in range(EXPERTS):
-        for name, shape in (("w1", (INTERMEDIATE, LATENT)), ("w3", (INTERMEDIATE, LATENT)), ("w2", (LATENT, INTERMEDIATE))):
+        for name, shape in (
+            ("w1", (INTERMEDIATE, LATENT)),
+            ("w3", (INTERMEDIATE, LATENT)),
+            ("w2", (LATENT, INTERMEDIATE)),
+        ):
             yield f"{prefix}.experts.{index}.{name}.weight", shape
 
 
@@ -124,7 +128,9 @@ def packed(name: str, shape: tuple[int, ...], generator: torch.Generator) -> dic
     rows, columns = shape
     codes = torch.randint(0, 256, (rows, columns // 2), dtype=torch.uint8, generator=generator)
     # E2M1 codes have rms 2.9; the scale brings a row's product of unit inputs near one.
-    scale = torch.full((rows, columns // 32), 127 - round(math.log2(2.9 * math.sqrt(columns))), dtype=torch.uint8)
+    scale = torch.full(
+        (rows, columns // 32), 127 - round(math.log2(2.9 * math.sqrt(columns))), dtype=torch.uint8
+    )
     return {f"{name}_packed": codes, f"{name}_scale": scale}
 
 

@@ -1,0 +1,112 @@
+"""One smoke run's surroundings: the interpreter's facts, this run's folder, the laid-out trees."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pinproof.errors import CannotCheck
+from pinproof.paths import cache_dir, file_lock
+from pinproof.smoke import layout
+from pinproof.smoke.process import Child, run_child
+from pinproof.smoke.record import sha256
+from pinproof.tree import Tree
+
+PROBE_TIMEOUT_S = 60.0
+
+
+@dataclass
+class Session:
+    """Everything the rungs share.
+
+    Attributes:
+        tree: the tree under test.
+        python: the interpreter with torch and vLLM's dependencies.
+        base: this run's folder; laid-out trees stay there, so that a second run imports quickly.
+        nproc: processes (GPUs) of the kernel and model rungs.
+        probe: what the interpreter has (child/probe.py); empty when it cannot even start.
+        twin: the tree with the patch the other way round, None without a patch.
+    """
+
+    tree: Tree
+    python: str
+    base: Path
+    nproc: int
+    probe: dict[str, Any]
+    twin: Tree | None = None
+    _laid: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def gpu(self) -> dict[str, Any] | None:
+        """The GPU as the record keeps it, None when torch sees none."""
+        return self.probe.get("gpu")
+
+    def laid(self, tree: Tree, name: str, *, compiled: bool) -> Path:
+        """The folder from which `tree` can be imported.
+
+        Args:
+            tree: the tree under test or its twin.
+            name: the folder's name within this run's.
+            compiled: whether the rung needs vLLM's compiled parts.
+
+        Raises:
+            CannotCheck: it needs them, and neither the tree nor the interpreter has them.
+        """
+        key = f"{name}-{'compiled' if compiled else 'plain'}"
+        if key not in self._laid:
+            below = self._compiled_vllm(tree) if compiled else None
+            wrapper = {} if compiled else layout.wrapper_files(tree)
+            layout.lay(self.base / key, tree, below=below, wrapper=wrapper)
+            self._laid[key] = self.base / key
+        return self._laid[key]
+
+    def _compiled_vllm(self, tree: Tree) -> Path | None:
+        """The built vLLM to lay below a tree that was not built itself."""
+        if layout.is_compiled(tree.disk_root()):
+            return None
+        installed = self.probe.get("vllm_dir")
+        root = Path(installed).parent if installed else None
+        if root is None or not layout.is_compiled(root):
+            raise CannotCheck(
+                f"{tree.name} is not built and {self.python} has no built vLLM",
+                hint=f"{self.python} -m pip install vllm=={tree.version or 'VERSION'}",
+            )
+        version = self.probe["versions"].get("vllm")
+        if tree.version is not None and version != tree.version:
+            raise CannotCheck(
+                f"{tree.name} is vLLM {tree.version}, the built vLLM of {self.python} is {version}",
+                hint=f"{self.python} -m pip install vllm=={tree.version}",
+            )
+        return root
+
+    def run(self, module: str, tree: Path | None, *, timeout_s: float, nproc: int = 1) -> Child:
+        """Run one child on a laid-out tree."""
+        return run_child(
+            self.python, module, base=self.base, tree=tree, nproc=nproc, timeout_s=timeout_s,
+            label=f"smoke: {module}",
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def open_session(tree: Tree, python: str, *, nproc: int = 1, twin: Tree | None = None) -> Iterator[Session]:
+    """A session with its folder locked: a second run on the same tree is refused, not mixed up.
+
+    Raises:
+        Refused: another run is at work on this tree.
+        CannotCheck: the interpreter cannot be started.
+    """
+    key = sha256(f"{tree.disk_root().resolve()}\0{python}".encode())[:16]
+    base = cache_dir("smoke", key)
+    with file_lock(base / "lock", busy=f"another smoke run is at work on {tree.name}"):
+        session = Session(tree, python, base, nproc, {}, twin)
+        child = session.run("probe", None, timeout_s=PROBE_TIMEOUT_S)
+        found = child.first("found")
+        if found is None:
+            raise CannotCheck(
+                f"{python} cannot run the probe: {child.tail(1)}", hint="give --python with torch"
+            )
+        session.probe = found
+        yield session
