@@ -33,6 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nproc", type=int, default=1, metavar="N", help="GPUs for the kernel and model rungs (default 1)"
     )
+    parser.add_argument(
+        "--timeout", type=float, metavar="S",
+        help="seconds that one child process may run before all its stacks are dumped and it is stopped "
+        "(default: 120 for bind, 240 for kernel, 540 for model)",
+    )  # fmt: skip
     add_json(parser)
 
 
@@ -48,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     patches, tree = patch_and_tree(args)
     python = interpreter(args.python)
     # Numerics belong to one patch: a series is smoked by its tree, the first patch gives the twin.
-    gate = smoke_gate(tree, python, args.rung, patch=patches[0] if patches else None, nproc=args.nproc)
+    patch = patches[0] if patches else None
+    gate = smoke_gate(tree, python, args.rung, patch=patch, nproc=args.nproc, limit_s=args.timeout)
     if args.json:
         emit_json("pinproof.smoke/1", {"gate": msgspec.to_builtins(gate)})
         return int(exit_code([gate]))

@@ -79,15 +79,17 @@ def unit(parameters: list[tuple[str, str]], scales: tuple[float, float]) -> str:
     return (
         "#include <cuda_runtime.h>\n#include <cute/numeric/math.hpp>\n"
         f"#include <{ks.KERNEL}>\n"
-        f"void* pinproof_instance() {{ return reinterpret_cast<void*>(&deep_gemm::{ks.ENTRY}<{arguments}>); }}\n"
+        f"using namespace deep_gemm;\n"
+        f"void* instance() {{ return reinterpret_cast<void*>(&{ks.ENTRY}<{arguments}>); }}\n"
     )
 
 
 def front_end(folder: Path, include: Path, text: str, name: str) -> subprocess.CompletedProcess[str]:
     """nvcc's front end: CUDA C++ to PTX, the kernel's static assertions included."""
     (folder / f"{name}.cu").write_text(text, encoding="utf-8")
-    return _nvcc(["-ptx", "-o", f"{name}.ptx", "-std=c++20", "--expt-relaxed-constexpr", "-I", str(folder / "include"),
-                  "-I", str(include), f"{name}.cu"], folder)  # fmt: skip
+    paths = ["-I", str(folder / "include"), "-I", str(include)]
+    options = ["-ptx", "-o", f"{name}.ptx", "-std=c++20", "--expt-relaxed-constexpr"]
+    return _nvcc([*options, *paths, f"{name}.cu"], folder)
 
 
 def assemble(folder: Path, name: str) -> subprocess.CompletedProcess[str]:

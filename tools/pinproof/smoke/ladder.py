@@ -26,7 +26,13 @@ CALL_SITE = "vllm/models/kimi_k3/nvidia/model.py"
 
 
 def smoke_gate(
-    tree: Tree, python: str, rung: Asked = "auto", *, patch: Patch | None = None, nproc: int = 1
+    tree: Tree,
+    python: str,
+    rung: Asked = "auto",
+    *,
+    patch: Patch | None = None,
+    nproc: int = 1,
+    limit_s: float | None = None,
 ) -> GateResult:
     """Run the smoke rungs on a tree as it is.
 
@@ -37,6 +43,7 @@ def smoke_gate(
         patch: the patch to prove: its files are hashed into the record, and the model rung also runs
             the tree with the patch the other way round. The tree itself is never changed.
         nproc: GPUs for the kernel and model rungs.
+        limit_s: how long one child process may run; None for each rung's own limit.
 
     Returns:
         pass when the rung asked for passed (`auto`: every rung that could be run); skip when it could
@@ -47,15 +54,21 @@ def smoke_gate(
         CannotCheck: the interpreter cannot be started.
     """
     started = time.monotonic()
-    with open_session(tree, python, nproc=nproc, twin=twin_of(tree, patch)) as session:
+    twin = twin_of(tree, patch)
+    with open_session(tree, python, nproc=nproc, twin=twin, limit_s=limit_s) as session:
         results = climb(session, rung)
         record = make_record(session, patch, rung, results, time.monotonic() - started)
     outcome = overall(rung, results)
     unmet = next((r for r in results if r.outcome != "pass"), None) if outcome != "pass" else None
     return GateResult(
-        gate="smoke", outcome=outcome, summary=summary(record), reason=unmet.reason or unmet.summary if unmet else None,
-        clear=unmet.clear if unmet else None, duration_s=record.duration_s, details=msgspec.to_builtins(record),
-    )  # fmt: skip
+        gate="smoke",
+        outcome=outcome,
+        summary=summary(record),
+        reason=(unmet.reason or unmet.summary) if unmet else None,
+        clear=unmet.clear if unmet else None,
+        duration_s=record.duration_s,
+        details=msgspec.to_builtins(record),
+    )
 
 
 def twin_of(tree: Tree, patch: Patch | None) -> Tree | None:
@@ -96,11 +109,11 @@ def delivered(results: list[RungResult]) -> dict[str, float]:
 
 
 def overall(asked: Asked, results: tuple[RungResult, ...]) -> Outcome:
-    """The gate's outcome; in `auto` a rung beyond this machine does not count against it, but bind must pass."""
+    """The gate's outcome; in `auto` a rung beyond this machine does not count, but bind must pass."""
     outcomes = [done.outcome for done in results]
     for bad in ("fail", "error"):
         if bad in outcomes:
-            return bad  # type: ignore[return-value]
+            return bad
     needed = results[0].outcome if asked == "auto" else outcomes[-1]
     return "pass" if needed == "pass" else "skip"
 
@@ -136,7 +149,7 @@ def make_record(
     tree = session.tree
     paths = [diff.path for diff in patch.diffs] if patch else [CALL_SITE]
     contents = {path: tree.read(path) for path in paths}
-    gpu = dict(session.gpu or {})
+    gpu = {key: value for key, value in (session.gpu or {}).items() if key != "free_gib"}
     pin = find_pin(read_pins(tree), "deep_gemm")
     library = next((done.details["library"] for done in results if done.details.get("library")), None) or {}
     versions = dict(session.probe.get("versions", {}))

@@ -1,9 +1,8 @@
-"""Lay a tree out for import without touching it: links to its files, a compiled vLLM below, changes on top."""
+"""Lay a tree out for import, untouched: links to its files, a built vLLM below, changes on top."""
 
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -39,10 +38,16 @@ def lay(
         _link_all(below.resolve(), dest)
     _link_all(root, dest)
     for path, data in {**(wrapper or {}), **_changes(tree)}.items():
-        target = dest / check_relative(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.unlink(missing_ok=True)
-        target.write_bytes(data)
+        _write(dest / check_relative(path), data)
+
+
+def _write(target: Path, data: bytes) -> None:
+    """A file of our own, without the bytecode of what stood there: two writes in a second look alike."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    target.write_bytes(data)
+    for stale in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
+        stale.unlink()
 
 
 def _changes(tree: Tree) -> Mapping[str, bytes]:
@@ -94,8 +99,3 @@ def wrapper_files(tree: Tree) -> dict[str, bytes]:
 
     release = release_tree("vllm", tree.version)
     return {path: release.read(path) or b"" for path in release.files.paths(LIBRARY, ".py")}
-
-
-def clear(dest: Path) -> None:
-    """Remove a laid-out tree; links only, never what they point to."""
-    shutil.rmtree(dest, ignore_errors=True)

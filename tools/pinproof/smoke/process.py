@@ -98,6 +98,8 @@ def run_child(
             ) from error
         hung = _watch(process, report, start + timeout_s + _GRACE_S, label)
     events = _read(report)
+    if process.returncode:
+        note(f"{label}: its log is {log}")
     return Child(events, process.returncode, log.read_bytes(), time.monotonic() - start, hung)
 
 

@@ -9,10 +9,13 @@ from pinproof.errors import CannotCheck
 from pinproof.smoke import verdicts
 from pinproof.smoke.record import Rung, RungResult
 from pinproof.smoke.session import Session
+from pinproof.tree import Tree
 
 BIND_TIMEOUT_S = 120.0
 KERNEL_TIMEOUT_S = 240.0
 MODEL_TIMEOUT_S = 540.0
+
+MINE, TWIN, ONE_GPU = "this tree", "patch the other way round", "one GPU"
 
 LAYOUT_TOLERANCE = 2.0**-4
 """First logits on N GPUs against one: bf16 sums in another order, 2 ** -9 each, over some forty
@@ -27,7 +30,7 @@ def skipped(rung: Rung, reason: str, clear: str | None = None) -> RungResult:
 def run_bind(session: Session) -> RungResult:
     """The real forward with the pinned wrapper and a recorder below it."""
     try:
-        tree = session.laid(session.tree, "tree", compiled=False)
+        tree = session.lay(session.tree, compiled=False)
     except CannotCheck as error:
         return skipped("bind", error.message, error.hint)
     return verdicts.bind(session.run("bind", tree, timeout_s=BIND_TIMEOUT_S), session.python)
@@ -57,7 +60,7 @@ def run_kernel(session: Session) -> RungResult:
     if early is not None:
         return early
     try:
-        tree = session.laid(session.tree, "tree", compiled=True)
+        tree = session.lay(session.tree, compiled=True)
     except CannotCheck as error:
         return skipped("kernel", error.message, error.hint)
     child = session.run("kernel", tree, timeout_s=KERNEL_TIMEOUT_S, nproc=session.nproc)
@@ -70,71 +73,71 @@ def run_model(session: Session) -> RungResult:
     if early is not None:
         return early
     start = time.monotonic()
-    try:
-        tree = session.laid(session.tree, "tree", compiled=True)
-        twin = session.laid(session.twin, "twin", compiled=True) if session.twin else None
-    except CannotCheck as error:
-        return skipped("model", error.message, error.hint)
-    child = session.run("model", tree, timeout_s=MODEL_TIMEOUT_S, nproc=session.nproc)
-    found = verdicts.generated(child, session.python)
-    if isinstance(found, RungResult):
-        return found
-    runs = {"this tree": found}
-    mega = found["backend"] != "auto"
-    if twin is not None and not mega:
-        runs["patch the other way round"] = other = _again(session, twin, session.nproc)
-        if isinstance(other, RungResult):
-            return other
-    if session.nproc > 1:
-        runs["one GPU"] = other = _again(session, tree, 1)
-        if isinstance(other, RungResult):
-            return other
-    faults, details = judge_model(runs, mega)
-    summary = "; ".join(faults) or (
-        f"{len(found['tokens'])} tokens, finite, the same in two runs"
-        + (", the same with the patch the other way round" if "patch the other way round" in runs else "")
-        + (f", within {details['layout_error']:.2g} of one GPU" if "layout_error" in details else "")
-    )
+    runs: dict[str, dict[str, Any]] = {}
+    log = None
+    for name, tree, nproc in plan(session):
+        try:
+            laid = session.lay(tree, compiled=True)
+        except CannotCheck as error:
+            return skipped("model", error.message, error.hint)
+        child = session.run("model", laid, timeout_s=MODEL_TIMEOUT_S, nproc=nproc)
+        found = verdicts.generated(child, session.python)
+        if isinstance(found, RungResult):
+            return found
+        runs[name], log = found, log or child.log_sha256
+    faults, details = judge_model(runs)
     return RungResult(
-        rung="model", outcome="fail" if faults else "pass", summary=summary, details=details,
-        duration_s=round(time.monotonic() - start, 1), log_sha256=child.log_sha256,
+        rung="model", outcome="fail" if faults else "pass", summary="; ".join(faults) or praise(details),
+        details=details, duration_s=round(time.monotonic() - start, 1), log_sha256=log,
     )  # fmt: skip
 
 
-def _again(session: Session, tree: Any, nproc: int) -> RungResult | dict[str, Any]:
-    child = session.run("model", tree, timeout_s=MODEL_TIMEOUT_S, nproc=nproc)
-    return verdicts.generated(child, session.python)
+def plan(session: Session) -> list[tuple[str, Tree, int]]:
+    """The runs of the model: name, tree and number of GPUs. This tree comes first."""
+    runs = [(MINE, session.tree, session.nproc)]
+    if session.nproc > 1:
+        runs.append((ONE_GPU, session.tree, 1))
+    if session.twin is not None and (session.gpu or {}).get("capability", [0])[0] != verdicts.SM100:
+        runs.append((TWIN, session.twin, session.nproc))
+    return runs
 
 
-def judge_model(runs: dict[str, Any], mega: bool) -> tuple[list[str], dict[str, Any]]:
+def praise(details: dict[str, Any]) -> str:
+    """What a passing model rung showed."""
+    text = f"{len(details['tokens'])} tokens, finite, the same in two runs"
+    if details.get("twin_equal"):
+        text += ", the same with the patch the other way round"
+    if "layout_error" in details:
+        text += f", first logits within {details['layout_error']:.2g} of one GPU's"
+    return text
+
+
+def judge_model(runs: dict[str, dict[str, Any]]) -> tuple[list[str], dict[str, Any]]:
     """What is wrong between the runs, and what the record keeps of them.
 
     Args:
-        runs: what each run generated, by name; `this tree` is always there.
-        mega: whether the engine took the backend that the patch touches.
+        runs: what each run generated, by name.
     """
-    mine = runs["this tree"]
+    mine, twin, one = runs[MINE], runs.get(TWIN), runs.get(ONE_GPU)
     faults: list[str] = []
     details: dict[str, Any] = {
         "backend": mine["backend"], "tokens": mine["tokens"], "logits_sha256": mine["digest"],
         "seconds": {name: run["seconds"] for name, run in runs.items()},
     }  # fmt: skip
-    other = runs.get("patch the other way round")
-    if other is not None:
-        details["twin_equal"] = other["digest"] == mine["digest"]
+    if twin is not None:
+        details["twin_equal"] = twin["digest"] == mine["digest"]
         if not details["twin_equal"]:
-            error = verdicts.relative_error(other["logits"][0], mine["logits"][0])
+            error = verdicts.relative_error(twin["logits"][0], mine["logits"][0])
             faults.append(
                 f"the patch changes a backend that it does not touch (first logits differ by {error:.2g})"
             )
-    elif mega:
-        details["twin_equal"] = "not compared: this backend is the one that the patch touches"
-    one = runs.get("one GPU")
     if one is not None:
-        details["layout_error"] = verdicts.relative_error(mine["logits"][0], one["logits"][0])
-        details["layout_tolerance"] = LAYOUT_TOLERANCE
-        if not details["layout_error"] <= LAYOUT_TOLERANCE:
-            faults.append(
-                f"first logits are {details['layout_error']:.2g} from one GPU's (limit {LAYOUT_TOLERANCE:.2g})"
-            )
+        error = verdicts.relative_error(mine["logits"][0], one["logits"][0])
+        details |= {
+            "layout_error": error,
+            "layout_tolerance": LAYOUT_TOLERANCE,
+            "one_gpu_tokens": one["tokens"],
+        }
+        if not error <= LAYOUT_TOLERANCE:
+            faults.append(f"first logits are {error:.2g} from one GPU's (limit {LAYOUT_TOLERANCE:.2g})")
     return faults, details

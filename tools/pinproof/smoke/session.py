@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,11 @@ class Session:
     Attributes:
         tree: the tree under test.
         python: the interpreter with torch and vLLM's dependencies.
-        base: this run's folder; laid-out trees stay there, so that a second run imports quickly.
+        base: this tree's folder; the laid-out tree stays there, so that a second run imports quickly.
         nproc: processes (GPUs) of the kernel and model rungs.
         probe: what the interpreter has (child/probe.py); empty when it cannot even start.
         twin: the tree with the patch the other way round, None without a patch.
+        limit_s: how long one child may run, None for what its rung allows.
     """
 
     tree: Tree
@@ -37,31 +38,32 @@ class Session:
     nproc: int
     probe: dict[str, Any]
     twin: Tree | None = None
-    _laid: dict[str, Path] = field(default_factory=dict)
+    limit_s: float | None = None
+    _laid: tuple[int, bool] | None = None
 
     @property
     def gpu(self) -> dict[str, Any] | None:
         """The GPU as the record keeps it, None when torch sees none."""
         return self.probe.get("gpu")
 
-    def laid(self, tree: Tree, name: str, *, compiled: bool) -> Path:
-        """The folder from which `tree` can be imported.
+    def lay(self, tree: Tree, *, compiled: bool) -> Path:
+        """The folder from which `tree` can be imported; one folder for all, so that bytecode is shared.
 
         Args:
             tree: the tree under test or its twin.
-            name: the folder's name within this run's.
             compiled: whether the rung needs vLLM's compiled parts.
 
         Raises:
             CannotCheck: it needs them, and neither the tree nor the interpreter has them.
         """
-        key = f"{name}-{'compiled' if compiled else 'plain'}"
-        if key not in self._laid:
+        dest = self.base / "tree"
+        if self._laid != (id(tree), compiled):
             below = self._compiled_vllm(tree) if compiled else None
             wrapper = {} if compiled else layout.wrapper_files(tree)
-            layout.lay(self.base / key, tree, below=below, wrapper=wrapper)
-            self._laid[key] = self.base / key
-        return self._laid[key]
+            self._laid = None
+            layout.lay(dest, tree, below=below, wrapper=wrapper)
+            self._laid = (id(tree), compiled)
+        return dest
 
     def _compiled_vllm(self, tree: Tree) -> Path | None:
         """The built vLLM to lay below a tree that was not built itself."""
@@ -85,13 +87,15 @@ class Session:
     def run(self, module: str, tree: Path | None, *, timeout_s: float, nproc: int = 1) -> Child:
         """Run one child on a laid-out tree."""
         return run_child(
-            self.python, module, base=self.base, tree=tree, nproc=nproc, timeout_s=timeout_s,
+            self.python, module, base=self.base, tree=tree, nproc=nproc, timeout_s=self.limit_s or timeout_s,
             label=f"smoke: {module}",
         )  # fmt: skip
 
 
 @contextlib.contextmanager
-def open_session(tree: Tree, python: str, *, nproc: int = 1, twin: Tree | None = None) -> Iterator[Session]:
+def open_session(
+    tree: Tree, python: str, *, nproc: int = 1, twin: Tree | None = None, limit_s: float | None = None
+) -> Iterator[Session]:
     """A session with its folder locked: a second run on the same tree is refused, not mixed up.
 
     Raises:
@@ -101,8 +105,8 @@ def open_session(tree: Tree, python: str, *, nproc: int = 1, twin: Tree | None =
     key = sha256(f"{tree.disk_root().resolve()}\0{python}".encode())[:16]
     base = cache_dir("smoke", key)
     with file_lock(base / "lock", busy=f"another smoke run is at work on {tree.name}"):
-        session = Session(tree, python, base, nproc, {}, twin)
-        child = session.run("probe", None, timeout_s=PROBE_TIMEOUT_S)
+        session = Session(tree, python, base, nproc, {}, twin, limit_s)
+        child = run_child(python, "probe", base=base, tree=None, timeout_s=PROBE_TIMEOUT_S, label="smoke")
         found = child.first("found")
         if found is None:
             raise CannotCheck(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pinproof.smoke.process import Child
@@ -80,7 +79,7 @@ def bind(child: Child, python: str) -> RungResult:
         return result("bind", child, "error", text, reason=text)
     values = arrived["values"]
     if arrived["wrong"]:
-        return result("bind", child, "fail", "; ".join(arrived["wrong"]), details=arrived)
+        return result("bind", child, "fail", "; ".join(arrived["wrong"]), details=bare(arrived))
     scales = ", ".join(f"{k}={v}" for k, v in values.items() if "beta" in k or "alpha" in k)
     return result(
         "bind", child, "pass", f"the call arrives at the pinned wrapper with {scales}", details=arrived
@@ -106,7 +105,10 @@ def kernel(child: Child, python: str) -> RungResult:
         return early
     machine = child.first("machine") or {}
     parts = child.all("parts")
-    details = {"parts": parts, "stepped_past": child.all("stepped past"), "library": child.first("library")}
+    details = {
+        "library": bare(child.first("library") or {}), "parts": [bare(part) for part in parts],
+        "stepped_past": [bare(past) for past in child.all("stepped past")],
+    }  # fmt: skip
     raised = child.first("raised")
     capability = machine.get("capability", [0, 0])
     if raised is not None and not (raised["where"] == "kernel" and capability[0] != SM100):
@@ -125,12 +127,13 @@ def kernel(child: Child, python: str) -> RungResult:
 
 def _ran(child: Child, details: dict[str, Any], capability: list[int]) -> RungResult:
     runs = child.all("ran")
-    details |= {"verdict": "ran", "ran": runs, "capability": capability}
+    details |= {"verdict": "ran", "ran": [bare(run) for run in runs], "capability": capability}
     faults = [text for run in runs for text in wrong_run(run)]
     if faults or not runs:
         return result("kernel", child, "fail", "; ".join(faults) or "no output to compare", details=details)
     worst = max(run["error"] for run in runs)
-    text = f"the kernel ran and agrees with the reference: relative error {worst:.2g} (limit {runs[0]['tolerance']:.2g})"
+    limit = runs[0]["tolerance"]
+    text = f"the kernel ran and agrees with the reference: relative error {worst:.2g} (limit {limit:.2g})"
     return result("kernel", child, "pass", text, details=details)
 
 
@@ -171,20 +174,16 @@ def generated(child: Child, python: str) -> RungResult | dict[str, Any]:
     for good, text in ((found["finite"], "logits hold NaN or Inf"),
                        (found["deterministic"], "two runs of the same prompt differ")):  # fmt: skip
         if not good:
-            return result("model", child, "fail", text, details=_short(found))
+            return result("model", child, "fail", text, details=bare(found))
     return found
 
 
-def _short(found: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in found.items() if key not in ("logits", "event", "rank")}
+def bare(event: dict[str, Any]) -> dict[str, Any]:
+    """An event as the record keeps it; logits are kept as their digest only."""
+    return {key: value for key, value in event.items() if key not in ("event", "logits")}
 
 
 def relative_error(ours: list[float], reference: list[float]) -> float:
     """||ours - reference|| / ||reference||; NaN when either holds one."""
     difference = sum((a - b) ** 2 for a, b in zip(ours, reference, strict=True)) ** 0.5
     return float(difference / (sum(b * b for b in reference) ** 0.5))
-
-
-def missing_extension(text: str) -> bool:
-    """Whether an import error speaks of vLLM's compiled part rather than of a package."""
-    return re.search(r"vllm\._(?:C|moe_C)", text) is not None

@@ -30,7 +30,7 @@ The last two share a name that changed its meaning (fork e21c821f, then DeepGEMM
 BETA, LINEAR_BETA = 1.75, 6.5
 """Unlike each other and unlike any default, and exact in every float format."""
 
-HIDDEN, INTERMEDIATE, EXPERTS, TOP_K, TOKENS = 256, 384, 8, 2, 16
+HIDDEN, INTERMEDIATE, EXPERTS, TOP_K, TOKENS = 512, 1024, 8, 2, 16
 """The smallest shapes that the formats allow are multiples of 128; unequal, so that a swap shows."""
 
 
@@ -82,7 +82,7 @@ def random_weights(seed: int = 0) -> dict[str, Any]:
         return torch.randint(0, 256, shape, dtype=torch.uint8, generator=generator)
 
     def scales(*shape: int) -> Any:
-        return torch.randint(122, 125, shape, dtype=torch.uint8, generator=generator)
+        return torch.randint(121, 124, shape, dtype=torch.uint8, generator=generator)
 
     return {
         "w13": codes(EXPERTS, 2 * INTERMEDIATE, HIDDEN // 2),

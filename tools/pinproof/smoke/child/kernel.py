@@ -102,9 +102,13 @@ def compare(out: Any, tokens: tuple[Any, Any, Any], weights: dict[str, Any]) -> 
         )
 
     beta, linear_beta = BETAS
-    say("ran", finite=bool(torch.isfinite(out).all()), error=error(*BETAS), tolerance=numerics.KERNEL_TOLERANCE,
-        against_wrong={"swapped": error(linear_beta, beta), "beta lost": error(1.0, linear_beta),
-                       "linear beta lost": error(beta, None)})  # fmt: skip
+    wrong = {
+        "swapped": error(linear_beta, beta),
+        "beta lost": error(1.0, linear_beta),
+        "linear beta lost": error(beta, None),
+    }
+    finite = bool(torch.isfinite(out).all())
+    say("ran", finite=finite, error=error(*BETAS), tolerance=numerics.KERNEL_TOLERANCE, against_wrong=wrong)
 
 
 def main(job: Job) -> None:
@@ -116,14 +120,14 @@ def main(job: Job) -> None:
         )
         return
     nproc = int(job["nproc"])
-    with step("starting the process group"):
-        start_groups(nproc)
     say("machine", nproc=nproc, **machine())
     with step("importing vllm and the model"):
-        module, cls = experts.experts_class()
+        _, cls = experts.experts_class()
     if cls is None:
         say("absent", what=experts.EXPERTS_CLASS)
         return
+    with step("starting the process group"):
+        start_groups(nproc)
     from vllm.utils.deep_gemm import _import_deep_gemm
 
     library = _import_deep_gemm()
@@ -141,7 +145,10 @@ def main(job: Job) -> None:
     with step("running the real forward"):
         out, error = attempt(instance, library, tuple(part.cuda() for part in tokens))
     if error is not None:
-        say("raised", where=experts.where(error), error=describe(error))
+        place = experts.where(error)
+        say("raised", where=place, error=describe(error))
+        if place == "elsewhere":
+            return  # after a GPU fault nothing more can be asked of this process
     else:
         compare(out, tokens, weights)
     with step("comparing the parts with the reference"):

@@ -1,4 +1,4 @@
-"""The same experts as `reference`, one number at a time in float64: plain Python, no shared code, no torch."""
+"""The same experts as `reference`, one float64 at a time: plain Python, no shared code, no torch."""
 
 from __future__ import annotations
 

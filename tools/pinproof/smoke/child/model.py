@@ -21,10 +21,11 @@ def arguments(job: Job, capability: tuple[int, int], folder: Path) -> dict[str, 
 
     mega = capability[0] == 10
     options: dict[str, Any] = {
-        "model": str(folder), "skip_tokenizer_init": True, "enforce_eager": True, "dtype": "bfloat16", "seed": 0,
-        "max_model_len": 128, "max_num_seqs": 2, "max_num_batched_tokens": 256, "kv_cache_memory_bytes": 1 << 28,
-        "gpu_memory_utilization": 0.2, "enable_prefix_caching": False, "disable_log_stats": True,
-        "tensor_parallel_size": int(job["nproc"]), "enable_expert_parallel": mega or int(job["nproc"]) > 1,
+        "model": str(folder), "skip_tokenizer_init": True, "enforce_eager": True, "dtype": "bfloat16",
+        "seed": 0, "max_model_len": 128, "max_num_seqs": 2, "max_num_batched_tokens": 256,
+        "kv_cache_memory_bytes": 1 << 28, "gpu_memory_utilization": 0.2, "enable_prefix_caching": False,
+        "disable_log_stats": True, "tensor_parallel_size": int(job["nproc"]),
+        "enable_expert_parallel": mega or int(job["nproc"]) > 1,
         "logprobs_mode": "raw_logits", "max_logprobs": tiny.VOCABULARY,
     }  # fmt: skip
     if mega:

@@ -26,7 +26,7 @@ The kernel rounds gate and up to bf16 (2 ** -9) before SiTU. That carries a shar
 
 
 def activation_error(beta: float, linear_beta: float, device: str) -> float:
-    """Relative error of vLLM's SituAndMul on this device (its CUDA kernel on a GPU) against `reference.situ`."""
+    """Relative error of vLLM's SituAndMul (on a GPU its CUDA kernel) against `reference.situ` in float64."""
     from vllm.model_executor.layers.activation import SituAndMul
 
     # The constructor asks for a whole engine configuration; its two forwards read only these.

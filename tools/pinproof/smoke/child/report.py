@@ -50,8 +50,11 @@ def frames(error: BaseException) -> list[dict[str, Any]]:
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """An exception as JSON: class, message and frames."""
-    return {"type": type(error).__name__, "message": str(error)[:2000], "frames": frames(error)}
+    """An exception as JSON: class, message and frames, without those of torch and of this package."""
+    path = frames(error)
+    ours = ("__main__", "pinproof_smoke.", "torch.")
+    kept = [frame for frame in path[:-1] if not frame["module"].startswith(ours)] + path[-1:]
+    return {"type": type(error).__name__, "message": str(error)[:2000], "frames": kept}
 
 
 def run(body: Callable[[Job], None]) -> None:

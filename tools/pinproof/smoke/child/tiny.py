@@ -23,8 +23,9 @@ CONFIG: dict[str, Any] = {
     "hidden_size": HIDDEN, "head_dim": HEAD, "intermediate_size": 2 * HIDDEN, "num_hidden_layers": 4,
     "num_attention_heads": HEADS, "num_key_value_heads": HEADS, "hidden_act": "situ", "rms_norm_eps": 1e-5,
     "activation_situ_beta": BETA, "activation_situ_linear_beta": LINEAR_BETA,
-    "moe_intermediate_size": INTERMEDIATE, "moe_renormalize": True, "moe_router_activation_func": "sigmoid",
-    "num_experts": EXPERTS, "num_experts_per_token": TOP_K, "num_shared_experts": 1, "routed_scaling_factor": 2.5,
+    "moe_intermediate_size": INTERMEDIATE, "moe_renormalize": True,
+    "moe_router_activation_func": "sigmoid", "num_experts": EXPERTS, "num_experts_per_token": TOP_K,
+    "num_shared_experts": 1, "routed_scaling_factor": 2.5,
     "routed_expert_hidden_size": LATENT, "latent_moe_use_norm": True, "first_k_dense_replace": 1,
     "moe_layer_freq": 1, "use_grouped_topk": True, "num_expert_group": 1, "topk_group": 1,
     "q_lora_rank": Q_RANK, "kv_lora_rank": KV_RANK, "qk_nope_head_dim": HEAD, "qk_rope_head_dim": ROPE,
@@ -32,7 +33,8 @@ CONFIG: dict[str, Any] = {
     "max_position_embeddings": 256, "tie_word_embeddings": False, "torch_dtype": "bfloat16",
     "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
     "linear_attn_config": {
-        "kda_layers": list(KDA_LAYERS), "full_attn_layers": list(MLA_LAYERS), "num_heads": HEADS, "head_dim": HEAD,
+        "kda_layers": list(KDA_LAYERS), "full_attn_layers": list(MLA_LAYERS), "num_heads": HEADS,
+        "head_dim": HEAD,
         "short_conv_kernel_size": 4, "use_full_rank_gate": True, "gate_lower_bound": -5.0,
     },
 }  # fmt: skip
