@@ -148,7 +148,9 @@ def _plain(result: RungResult) -> dict[str, Any]:
 
 
 def _skip(reason: str, clear: str | None) -> RungResult:
-    return RungResult(rung="compile", outcome="skip", summary=reason, reason=reason, clear=clear)
+    return RungResult(
+        rung="compile", outcome="skip", summary=scrub(reason), reason=scrub(reason), clear=clear
+    )
 
 
 def _build(tree: Tree, folder: Path, scales: tuple[float, ...], from_call: bool) -> RungResult:

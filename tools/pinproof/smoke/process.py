@@ -132,6 +132,8 @@ def environment(base: Path, tree: Path | None, nproc: int) -> dict[str, str]:
     env.setdefault("TORCHINDUCTOR_CACHE_DIR", str(cache_dir("smoke", "inductor")))
     env.setdefault("VLLM_CACHE_ROOT", str(cache_dir("smoke", "vllm")))
     env.setdefault("DG_JIT_CACHE_DIR", str(cache_dir("smoke", "deep_gemm")))
+    if env.pop("PYTHONDONTWRITEBYTECODE", ""):  # common in images; it makes every import a compilation
+        env.setdefault("PYTHONPYCACHEPREFIX", str(cache_dir("smoke", "bytecode")))
     if nproc == 1:
         env.setdefault("MASTER_ADDR", "127.0.0.1")
         env.setdefault("MASTER_PORT", str(_free_port()))

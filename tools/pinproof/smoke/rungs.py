@@ -7,7 +7,7 @@ from typing import Any
 
 from pinproof.errors import CannotCheck
 from pinproof.smoke import verdicts
-from pinproof.smoke.record import Rung, RungResult
+from pinproof.smoke.record import Rung, RungResult, scrub
 from pinproof.smoke.session import Session
 from pinproof.tree import Tree
 
@@ -24,16 +24,18 @@ operations a layer path (docs/gpu-runners.md); a wrong shard or a lost expert is
 
 def skipped(rung: Rung, reason: str, clear: str | None = None) -> RungResult:
     """A rung that cannot be run here."""
+    reason = scrub(reason)
     return RungResult(rung=rung, outcome="skip", summary=reason, reason=reason, clear=clear)
 
 
 def run_bind(session: Session) -> RungResult:
     """The real forward with the pinned wrapper and a recorder below it."""
     try:
-        tree = session.lay(session.tree, compiled=False)
+        # Where vLLM sees a GPU it wants its compiled parts at import; elsewhere it does without.
+        tree = session.lay(session.tree, compiled=session.gpu is not None)
     except CannotCheck as error:
         return skipped("bind", error.message, error.hint)
-    return verdicts.bind(session.run("bind", tree, timeout_s=BIND_TIMEOUT_S), session.python)
+    return verdicts.bind(session.run("bind", tree, timeout_s=BIND_TIMEOUT_S))
 
 
 def no_gpu(session: Session, rung: Rung) -> RungResult | None:
@@ -42,7 +44,7 @@ def no_gpu(session: Session, rung: Rung) -> RungResult | None:
         driver = session.probe.get("driver")
         torch = session.probe["versions"].get("torch")
         if torch is None:
-            return skipped(rung, f"{session.python} has no torch", "give --python with torch and vLLM")
+            return skipped(rung, "the interpreter has no torch", "give --python with torch and vLLM")
         return skipped(rung, f"no CUDA GPU: torch {torch} sees none" + (
             f", although driver {driver} is loaded (too old for this torch?)" if driver else ""))  # fmt: skip
     if session.gpu["count"] < session.nproc:
@@ -64,7 +66,7 @@ def run_kernel(session: Session) -> RungResult:
     except CannotCheck as error:
         return skipped("kernel", error.message, error.hint)
     child = session.run("kernel", tree, timeout_s=KERNEL_TIMEOUT_S, nproc=session.nproc)
-    return verdicts.kernel(child, session.python)
+    return verdicts.kernel(child)
 
 
 def run_model(session: Session) -> RungResult:
@@ -81,7 +83,7 @@ def run_model(session: Session) -> RungResult:
         except CannotCheck as error:
             return skipped("model", error.message, error.hint)
         child = session.run("model", laid, timeout_s=MODEL_TIMEOUT_S, nproc=nproc)
-        found = verdicts.generated(child, session.python)
+        found = verdicts.generated(child)
         if isinstance(found, RungResult):
             return found
         runs[name], log = found, log or child.log_sha256

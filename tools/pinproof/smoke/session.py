@@ -73,14 +73,14 @@ class Session:
         root = Path(installed).parent if installed else None
         if root is None or not layout.is_compiled(root):
             raise CannotCheck(
-                f"{tree.name} is not built and {self.python} has no built vLLM",
-                hint=f"{self.python} -m pip install vllm=={tree.version or 'VERSION'}",
+                f"{tree.name} is not built and the interpreter has no built vLLM",
+                hint=f"PYTHON -m pip install vllm=={tree.version or 'VERSION'}",
             )
         version = self.probe["versions"].get("vllm")
         if tree.version is not None and version != tree.version:
             raise CannotCheck(
-                f"{tree.name} is vLLM {tree.version}, the built vLLM of {self.python} is {version}",
-                hint=f"{self.python} -m pip install vllm=={tree.version}",
+                f"{tree.name} is vLLM {tree.version}, the interpreter's built vLLM is {version}",
+                hint=f"PYTHON -m pip install vllm=={tree.version}",
             )
         return root
 

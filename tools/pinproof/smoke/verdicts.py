@@ -20,7 +20,7 @@ def result(rung: Rung, child: Child, outcome: Any, summary: str, **more: Any) ->
     )  # fmt: skip
 
 
-def broken_run(rung: Rung, child: Child, python: str) -> RungResult | None:
+def broken_run(rung: Rung, child: Child) -> RungResult | None:
     """The result when the child did not get to a finding: hung, killed, an exception; None when it did.
 
     A package that the interpreter lacks is a skip: the proof could not be run here. Anything else is
@@ -32,9 +32,7 @@ def broken_run(rung: Rung, child: Child, python: str) -> RungResult | None:
         return result(rung, child, "error", text, reason=text, details={"stacks": stacks(child)})
     crash = child.first("crashed")
     if crash is not None and crash.get("missing"):
-        package = crash["missing"].split(".")[0]
-        text = f"{python} cannot import {crash['missing']}"
-        return result(rung, child, "skip", text, reason=text, clear=f"{python} -m pip install {package}")
+        return _lacks(rung, child, crash["missing"])
     if crash is not None:
         error = crash["error"]
         text = f"{error['type']} while {child.last_step()}: {first_line(error['message'])}"
@@ -44,6 +42,17 @@ def broken_run(rung: Rung, child: Child, python: str) -> RungResult | None:
         text = f"the child process ended with {how} while {child.last_step()}"
         return result(rung, child, "error", text, reason=text, details={"log_tail": child.tail()})
     return None
+
+
+def _lacks(rung: Rung, child: Child, module: str) -> RungResult:
+    """The skip for an interpreter without a package that the tree imports."""
+    package = module.split(".")[0]
+    text = f"the interpreter has no {package}: the tree's vllm does not import"
+    clear = f"PYTHON -m pip install {package}"
+    if package == "vllm":
+        text = f"the tree's vllm was not built for this machine: no {module}"
+        clear = "build it (PYTHON -m pip install -e TREE), or give a PYTHON with a built vLLM of this version"
+    return result(rung, child, "skip", text, reason=text, clear=clear)
 
 
 def stacks(child: Child) -> str:
@@ -66,9 +75,9 @@ def nothing_to_run(rung: Rung, child: Child) -> RungResult | None:
     return None
 
 
-def bind(child: Child, python: str) -> RungResult:
+def bind(child: Child) -> RungResult:
     """Pass when the call arrived with the right values; fail on the TypeError or a wrong value."""
-    early = broken_run("bind", child, python) or nothing_to_run("bind", child)
+    early = broken_run("bind", child) or nothing_to_run("bind", child)
     if early is not None:
         return early
     raised, arrived = child.first("raised"), child.first("arrived")
@@ -98,9 +107,9 @@ def _raised(rung: Rung, child: Child, raised: dict[str, Any], **details: Any) ->
     return result(rung, child, "error", text, reason=text, details=found)
 
 
-def kernel(child: Child, python: str) -> RungResult:
+def kernel(child: Child) -> RungResult:
     """Contract broken, contract held and the architecture refused, or ran and compared."""
-    early = broken_run("kernel", child, python) or nothing_to_run("kernel", child)
+    early = broken_run("kernel", child) or nothing_to_run("kernel", child)
     if early is not None:
         return early
     machine = child.first("machine") or {}
@@ -119,7 +128,9 @@ def kernel(child: Child, python: str) -> RungResult:
         return result("kernel", child, "fail", text, details=details)
     if raised is not None:
         refusal = first_line(raised["error"]["message"])
-        text = f"contract holds, the kernel refused SM{capability[0]}{capability[1]}: {refusal}"
+        passed = " and ".join(past["where"] for past in details["stepped_past"]) or "nothing"
+        sm = f"SM{capability[0]}{capability[1]}"
+        text = f"contract holds, the kernel refused {sm} (stepped past before it: {passed}): {refusal}"
         details |= {"verdict": "contract holds, kernel refused this architecture", "error": raised["error"]}
         return result("kernel", child, "pass", text, details=details)
     return _ran(child, details, capability)
@@ -162,9 +173,9 @@ def wrong_parts(part: dict[str, Any]) -> list[str]:
     return faults
 
 
-def generated(child: Child, python: str) -> RungResult | dict[str, Any]:
+def generated(child: Child) -> RungResult | dict[str, Any]:
     """What the model generated, or the result when there is nothing to compare."""
-    early = broken_run("model", child, python) or nothing_to_run("model", child)
+    early = broken_run("model", child) or nothing_to_run("model", child)
     if early is not None:
         return early
     found = child.first("generated")
