@@ -114,7 +114,7 @@ def kernel(child: Child) -> RungResult:
         return early
     machine = child.first("machine") or {}
     parts = child.all("parts")
-    details = {
+    details: dict[str, Any] = {
         "library": bare(child.first("library") or {}), "parts": [bare(part) for part in parts],
         "stepped_past": [bare(past) for past in child.all("stepped past")],
     }  # fmt: skip
