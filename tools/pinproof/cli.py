@@ -15,6 +15,7 @@ EVERYDAY = {
     "review": "read a patch hunk by hunk and put your name to it",
     "submit": "turn a ready patch into a branch and a pull request",
     "status": "show each patch's state over the releases and upstream",
+    "smoke": "prove a patch at run time, as far as this machine allows",
 }
 PLUMBING = {
     "fetch": "bring a release from PyPI as a git tree",
