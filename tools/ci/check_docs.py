@@ -27,7 +27,9 @@ def main(arguments: list[str]) -> int:
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.md"],
         cwd=root, capture_output=True, check=True, text=True,
     )  # fmt: skip
-    files = [root / name for name in sorted(filter(None, listed.stdout.split("\0"))) if (root / name).exists()]
+    files = [
+        root / name for name in sorted(filter(None, listed.stdout.split("\0"))) if (root / name).exists()
+    ]
     faults = [fault for file in files for fault in check_file(file, root)]
     for fault in faults:
         print(fault)

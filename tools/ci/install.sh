@@ -1,11 +1,11 @@
 #!/bin/sh
 # Makes a virtual environment from requirements/NAME.txt, every hash checked and no package's own code run,
-# and adds this checkout to it.   tools/ci/install.sh [dev|run] [VENV]
+# and adds this checkout to it. $PYTHON names the interpreter.   tools/ci/install.sh [dev|run] [VENV]
 set -eu
 cd "$(dirname -- "$0")/../.."
 name=${1:-dev}
 venv=${2:-.venv}
-python3 -m venv "$venv"
+"${PYTHON:-python3}" -m venv "$venv"
 install() { "$venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --no-deps "$@"; }
 install --require-hashes --only-binary :all: --requirement "requirements/$name.txt"
 install --no-build-isolation --no-index --editable .
