@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from pinproof.errors import InputError
@@ -33,6 +32,8 @@ _NO_CODE = (
 # Variables through which the caller's shell would point git at another repository or program.
 _DROP = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
          "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXTERNAL_DIFF", "GIT_PREFIX", "GIT_PAGER")  # fmt: skip
+
+_OF_THE_TREE = ("local", "worktree")
 
 
 def git_env(extra: dict[str, str] | None = None) -> dict[str, str]:
@@ -77,7 +78,7 @@ def git(
         extra["GIT_ALLOW_PROTOCOL"] = transport
     try:
         done = subprocess.run(
-            ["git", *_NO_CODE, *_no_filters(cwd), *args], cwd=cwd, input=stdin, env=git_env(extra),
+            ["git", *_NO_CODE, *args], cwd=cwd, input=stdin, env=_no_drivers(cwd, git_env(extra)),
             capture_output=True, check=False, stdin=subprocess.DEVNULL if stdin is None else None,
             timeout=timeout_s,
         )  # fmt: skip
@@ -91,18 +92,27 @@ def git(
     return done
 
 
-@lru_cache(maxsize=64)
-def _no_filters(cwd: Path) -> tuple[str, ...]:
-    """Overrides for the clean, smudge and process programs that the repository's own config names."""
+def _no_drivers(cwd: Path, env: dict[str, str]) -> dict[str, str]:
+    """`env` with overrides for the filter and merge programs that the repository's own config names.
+
+    Its names may hold any character, `=` too, so they cannot travel as `-c NAME=VALUE`; and they may
+    stand in the file of a single worktree (extensions.worktreeConfig). The user's own are left alone.
+    """
     listing = subprocess.run(
-        ["git", "config", "--local", "--includes", "--null", "--name-only", "--get-regexp", r"^filter\."],
-        cwd=cwd, env=git_env(), capture_output=True, check=False, stdin=subprocess.DEVNULL,
+        ["git", "config", "--show-scope", "--includes", "--null", "--name-only", "--get-regexp",
+         r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$"],
+        cwd=cwd, env=env, capture_output=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    names = [name.decode(errors="replace") for name in listing.stdout.split(b"\0") if name]
-    overrides: list[str] = []
-    for name in names:
-        overrides += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
-    return tuple(overrides)
+    fields = [os.fsdecode(field) for field in listing.stdout.split(b"\0")[:-1]]
+    names = [name for scope, name in zip(fields[::2], fields[1::2], strict=True) if scope in _OF_THE_TREE]
+    count = int(env.get("GIT_CONFIG_COUNT") or 0)
+    added: dict[str, str] = {}
+    for number, name in enumerate(dict.fromkeys(names), count):
+        # A filter that is empty passes bytes through; a merge driver that is empty would claim success.
+        passes = name.startswith("filter.") and not name.endswith(".required")
+        added[f"GIT_CONFIG_KEY_{number}"] = name
+        added[f"GIT_CONFIG_VALUE_{number}"] = "" if passes else "false"
+    return {**env, **added, "GIT_CONFIG_COUNT": str(count + len(added) // 2)}
 
 
 def check_worktree(root: Path) -> None:

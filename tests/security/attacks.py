@@ -1,0 +1,358 @@
+"""The attacks of docs/security.md, each on the real code, each with a way to take its defence away.
+
+An attack returns whether it did harm. `ATTACKS` pairs it with the change that removes the defence, so that a
+test can show both: harmless with it, harmful without. Nothing here needs a network or leaves the test's folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pinproof import console, fetch, git, tree, wheelfiles
+from pinproof.errors import PinproofError
+from pinproof.patchset import journal, patchfile
+from pinproof.releases import Distribution
+
+from tests.index_server import Index, serve
+
+PROSE = (
+    "A change that is made up for a test and does nothing that anyone would ever want.\n\n"
+    "Origin: other, https://example.org/1\nUpstream-Status: Pending\nAffects: x 1\n"
+    "Remove-When: never, it is a test\nLast-Update: 2026-11-30\n"
+)
+Monkey = pytest.MonkeyPatch
+Attack = Callable[[Path, Monkey], bool]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One attack, its defence's removal, and the line of docs/security.md that it belongs to."""
+
+    threat: str
+    attack: Attack
+    remove: Callable[[Monkey], None]
+
+
+def patch_text(path: str, old: bytes | None, new: bytes) -> bytes:
+    """A patch of the right form that turns one file's single line into another (None: adds the file)."""
+    kind = b"new file mode 100644\n" if old is None else b""
+    before = b"/dev/null" if old is None else b"a/" + path.encode()
+    hunk = b"@@ -0,0 +1 @@\n+" + new if old is None else b"@@ -1 +1 @@\n-" + old + b"+" + new
+    return (
+        b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\n"
+        b"Date: Mon, 30 Nov 2026 00:00:00 +0000\nSubject: [PATCH] [Misc] A test\n\n" + PROSE.encode()
+        + b"---\ndiff --git a/" + path.encode() + b" b/" + path.encode() + b"\n" + kind
+        + b"index " + b"0" * 40 + b".." + b"1" * 40 + (b" 100644\n" if old is not None else b"\n")
+        + b"--- " + before + b"\n+++ b/" + path.encode() + b"\n" + hunk
+    )  # fmt: skip
+
+
+def small_tree(root: Path) -> Path:
+    (root / "vllm").mkdir(parents=True)
+    (root / "vllm/__init__.py").write_bytes(b"")
+    return root
+
+
+def apply(root: Path, patch: bytes) -> None:
+    """`pinproof apply` with this patch on this tree; refusals are the point and pass."""
+    from pinproof.cli import main
+
+    file = root.parent / "0009-evil.patch"
+    file.write_bytes(patch)
+    main(["apply", str(file), str(root)])
+
+
+def patch_climbs_out(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A patch that names ../escaped."""
+    apply(small_tree(tmp / "tree"), patch_text("../escaped", None, b"x\n"))
+    return (tmp / "escaped").exists()
+
+
+def patch_follows_link(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A patch that changes a file through a folder of the tree that is a link to elsewhere."""
+    victim = tmp / "home/rc"
+    victim.parent.mkdir()
+    victim.write_bytes(b"mine\n")
+    root = small_tree(tmp / "tree")
+    (root / "vllm/link").symlink_to(victim.parent)
+    apply(root, patch_text("vllm/link/rc", b"mine\n", b"theirs\n"))
+    return victim.read_bytes() != b"mine\n"
+
+
+def tree_links_to_secret(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A file of the tree that is a link to a file outside, whose text would end up in output."""
+    (tmp / "secret").write_bytes(b"a secret")
+    root = small_tree(tmp / "tree")
+    (root / "vllm/version.py").symlink_to(tmp / "secret")
+    return tree.open_tree(root).read("vllm/version.py") is not None
+
+
+def archive_climbs_out(tmp: Path, monkeypatch: Monkey) -> bool:
+    """An sdist with a member ../escaped."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        for name in ("vllm-1.0/PKG-INFO", "../escaped"):
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b"x"))
+    (tmp / "evil.tar.gz").write_bytes(out.getvalue())
+    (tmp / "into").mkdir()
+    _quietly(lambda: fetch.unpack_sdist(tmp / "evil.tar.gz", tmp / "into", "evil.tar.gz"))
+    return (tmp / "escaped").exists()
+
+
+def archive_never_ends(tmp: Path, monkeypatch: Monkey) -> bool:
+    """An sdist of a few kilobytes that unpacks to more than any sdist holds (here: to 64 MiB)."""
+    monkeypatch.setattr(fetch, "_LARGEST", min(fetch._LARGEST, 16 << 20))
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        info = tarfile.TarInfo("vllm-1.0/zeros")
+        info.size = 64 << 20
+        tar.addfile(info, io.BytesIO(bytes(info.size)))
+    (tmp / "bomb.tar.gz").write_bytes(out.getvalue())
+    (tmp / "into").mkdir()
+    _quietly(lambda: fetch.unpack_sdist(tmp / "bomb.tar.gz", tmp / "into", "bomb.tar.gz"))
+    return any(path.stat().st_size > 16 << 20 for path in (tmp / "into").rglob("zeros"))
+
+
+def wheel_is_a_bomb(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A wheel whose member unpacks to 80 MiB out of 80 KiB."""
+    return _read_member(tmp, bytes(80 << 20), claimed=None, monkeypatch=monkeypatch) > 64 << 20
+
+
+def wheel_lies_about_size(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A wheel whose member claims ten bytes and unpacks to 80 MiB."""
+    return _read_member(tmp, bytes(80 << 20), claimed=10, monkeypatch=monkeypatch) > 10
+
+
+def wheel_climbs_out(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A wheel with a member ../../escaped, read by that name."""
+    content = _zip({"../../../escaped": b"x", "vllm/__init__.py": b""})
+    with _served(monkeypatch, content) as files:
+        _quietly(lambda: files.prefetch(list(files.paths())))
+    return any(path.name == "escaped" for path in tmp.parent.rglob("*"))
+
+
+def git_filter_runs(tmp: Path, monkeypatch: Monkey) -> bool:
+    """.gitattributes and .git/config that name a program for every file git reads."""
+    return _hostile_repository(tmp, '[filter "x"]\n\tclean = "touch CANARY; cat"\n', "*.py filter=x\n")
+
+
+def git_filter_with_an_equals_sign_runs(tmp: Path, monkeypatch: Monkey) -> bool:
+    """The same with a name that a `-c NAME=VALUE` override cannot spell."""
+    return _hostile_repository(tmp, '[filter "a=b"]\n\tclean = "touch CANARY; cat"\n', "*.py filter=a=b\n")
+
+
+def git_filter_of_a_worktree_runs(tmp: Path, monkeypatch: Monkey) -> bool:
+    """The same, in the config file of the single worktree."""
+    config = "[extensions]\n\tworktreeConfig = true\n"
+    worktree = '[filter "x"]\n\tclean = "touch CANARY; cat"\n'
+    return _hostile_repository(tmp, config, "*.py filter=x\n", worktree=worktree)
+
+
+def git_filter_of_an_included_file_runs(tmp: Path, monkeypatch: Monkey) -> bool:
+    """The same, in a file that the config includes."""
+    (tmp / "more").write_text(f'[filter "x"]\n\tclean = "touch {tmp}/canary; cat"\n')
+    return _hostile_repository(tmp, f"[include]\n\tpath = {tmp}/more\n", "*.py filter=x\n")
+
+
+def git_fsmonitor_runs(tmp: Path, monkeypatch: Monkey) -> bool:
+    """core.fsmonitor, a program that git asks which files changed."""
+    return _hostile_repository(tmp, '[core]\n\tfsmonitor = "touch CANARY; false"\n', "")
+
+
+def git_hook_runs(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A hook in the checkout's own .git/hooks."""
+    return _hostile_repository(tmp, "", "", hook="post-index-change")
+
+
+def git_works_elsewhere(tmp: Path, monkeypatch: Monkey) -> bool:
+    """core.worktree, which makes git look at and change another folder than the tree's."""
+    victim = tmp / "victim/vllm"
+    victim.mkdir(parents=True)
+    (victim / "a.py").write_bytes(b"old\n")
+    root = _repository(tmp / "tree")
+    with (root / ".git/config").open("a") as config:
+        config.write(f"[core]\n\tworktree = {tmp}/victim\n")
+    before = (root / ".git/index").read_bytes()
+    apply(root, patch_text("vllm/a.py", b"old\n", b"new\n"))
+    return (root / ".git/index").read_bytes() != before or (root / "vllm/a.py").read_bytes() != b"old\n"
+
+
+def text_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A patch's name that holds terminal escapes, as a pull request's title may."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        console.say("a title\x1b]0;owned\x07\x1b[2J \u202egnp.exe")
+    return any(char in out.getvalue() for char in "\x1b\x07\u202e")
+
+
+def expression_explodes(tmp: Path, monkeypatch: Monkey) -> bool:
+    """Text made to send a regular expression into exponential search: more than 10 s of CPU for 200 kB."""
+    from pinproof.pins import read_pins
+
+    root = small_tree(tmp / "tree")
+    (root / "cmake/external_projects").mkdir(parents=True)
+    (root / "requirements").mkdir()
+    (root / "docker").mkdir()
+    bad = "set(" + " " * 100_000 + '\nset(\tA "' + "x" * 100_000 + "\nGIT_TAG " + "${" * 50_000
+    for path in ("cmake/external_projects/a.cmake", "requirements/cuda.txt", "docker/Dockerfile", "PKG-INFO"):
+        (root / path).write_text(bad + "\nARG " + "A" * 100_000 + "\nRequires-Dist:" + " \t" * 50_000)
+    began = time.process_time()
+    read_pins(tree.open_tree(root))
+    _quietly(lambda: patchfile.parse_patch(patch_text("a.py", b"a\n", b"b\n").replace(
+        b"---\n", b"X-" * 50_000 + b"\n---\n" * 2_000, 1), "x.patch"))  # fmt: skip
+    return time.process_time() - began > 10.0
+
+
+def _quietly(work: Callable[[], Any]) -> None:
+    try:
+        work()
+    except PinproofError:
+        return
+
+
+def _zip(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+@contextlib.contextmanager
+def _served(monkeypatch: Monkey, content: bytes) -> Iterator[wheelfiles.WheelFiles]:
+    """The wheel on an index of this machine."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    name = "evil-1.0-py3-none-any.whl"
+    with serve(Index()) as index:
+        served = index.add("evil", name, content)
+        yield wheelfiles.WheelFiles(
+            Distribution(name, "1.0", f"{index.url}/files/evil/{name}", served.digest())
+        )
+
+
+def _read_member(tmp: Path, content: bytes, *, claimed: int | None, monkeypatch: Monkey) -> int:
+    """How many bytes reading the member gives; 0 when it is refused."""
+    raw = _zip({"vllm/bomb.py": content})
+    if claimed is not None:
+        size = len(content).to_bytes(4, "little")
+        raw = raw.replace(size, claimed.to_bytes(4, "little"))
+    with _served(monkeypatch, raw) as files:
+        try:
+            return len(files.read("vllm/bomb.py") or b"")
+        except PinproofError:
+            return 0
+
+
+def _repository(root: Path) -> Path:
+    small_tree(root)
+    (root / "vllm/a.py").write_bytes(b"old\n")
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run(["git", *arguments], cwd=root, check=True)
+    return root
+
+
+def _hostile_repository(
+    tmp: Path, config: str, attributes: str, *, worktree: str = "", hook: str = ""
+) -> bool:
+    """Apply a patch to a checkout that brings its own git settings; whether one of its programs ran."""
+    canary = tmp / "canary"
+    root = _repository(tmp / "tree")
+    (root / ".gitattributes").write_text(attributes)
+    with (root / ".git/config").open("a") as file:
+        file.write(config.replace("CANARY", str(canary)))
+    if worktree:
+        (root / ".git/config.worktree").write_text(worktree.replace("CANARY", str(canary)))
+    if hook:
+        script = root / ".git/hooks" / hook
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(f"#!/bin/sh\ntouch {canary}\n")
+        script.chmod(0o755)
+    canary.unlink(missing_ok=True)
+    os.utime(root / "vllm/a.py", (1, 1))  # git must read the file again
+    apply(root, patch_text("vllm/a.py", b"old\n", b"new\n"))
+    return canary.exists()
+
+
+def _no_path_check(monkeypatch: Monkey) -> None:
+    for module in (tree, patchfile, journal):
+        monkeypatch.setattr(module, "check_relative", lambda path: path)
+    _links_are_followed(monkeypatch)
+
+
+def _links_are_followed(monkeypatch: Monkey) -> None:
+    def read(self: tree.DiskFiles, path: str) -> bytes | None:
+        full = self.root / path
+        return full.read_bytes() if full.is_file() else None
+
+    monkeypatch.setattr(tree.DiskFiles, "read", read)
+    monkeypatch.setattr(journal, "_target", lambda root, path: root / path)
+
+
+def _archives_are_trusted(monkeypatch: Monkey) -> None:
+    filters = {**tarfile._NAMED_FILTERS, "data": tarfile.fully_trusted_filter}  # type: ignore[attr-defined]
+    monkeypatch.setattr(tarfile, "_NAMED_FILTERS", filters)
+
+
+def _no_limit(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(fetch, "_checked", lambda tar, name: tar.getmembers())
+    monkeypatch.setattr(wheelfiles, "_LARGEST_MEMBER", 1 << 40)
+
+
+def _members_are_trusted(monkeypatch: Monkey) -> None:
+    import zlib
+
+    def member(data: bytes, info: zipfile.ZipInfo, start: int, wheel: str) -> bytes:
+        body = info.header_offset - start + 30 + len(info.orig_filename)
+        return zlib.decompressobj(-15).decompress(data[body:])
+
+    monkeypatch.setattr(wheelfiles, "_member", member)
+
+
+def _git_settings_hold(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(git, "_NO_CODE", ())
+
+
+def _git_drivers_hold(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(git, "_no_drivers", lambda cwd, env: env)
+
+
+def _worktree_is_believed(monkeypatch: Monkey) -> None:
+    from pinproof.patchset import apply as module
+
+    monkeypatch.setattr(module, "check_worktree", lambda root: None)
+
+
+def _text_is_trusted(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(console, "clean", lambda text: text)
+
+
+CASES = (
+    Case("a patch escapes the tree", patch_climbs_out, _no_path_check),
+    Case("a patch escapes the tree", patch_follows_link, _links_are_followed),
+    Case("a tree's link leads outside", tree_links_to_secret, _links_are_followed),
+    Case("an archive escapes its folder", archive_climbs_out, _archives_are_trusted),
+    Case("a bomb", archive_never_ends, _no_limit),
+    Case("a bomb", wheel_is_a_bomb, _no_limit),
+    Case("a bomb", wheel_lies_about_size, _members_are_trusted),
+    Case("a checkout's git settings run programs", git_filter_runs, _git_drivers_hold),
+    Case("a checkout's git settings run programs", git_filter_with_an_equals_sign_runs, _git_drivers_hold),
+    Case("a checkout's git settings run programs", git_filter_of_a_worktree_runs, _git_drivers_hold),
+    Case("a checkout's git settings run programs", git_filter_of_an_included_file_runs, _git_drivers_hold),
+    Case("a checkout's git settings run programs", git_fsmonitor_runs, _git_settings_hold),
+    Case("a checkout's git settings run programs", git_hook_runs, _git_settings_hold),
+    Case("git works on another folder", git_works_elsewhere, _worktree_is_believed),
+    Case("outside text drives the terminal", text_moves_the_cursor, _text_is_trusted),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""The drift watch: what came out since the last look, and what it breaks."""
