@@ -10,8 +10,8 @@ from pinproof.contract import dicts
 from pinproof.contract.binding import Arguments
 from pinproof.contract.evaluate import Evaluator, Position
 from pinproof.contract.relevant import Relevant
-from pinproof.contract.scopes import Scope, own_expressions
-from pinproof.contract.values import Sequence
+from pinproof.contract.scopes import own_expressions
+from pinproof.contract.values import UNKNOWN, Sequence
 
 
 class Site(NamedTuple):
@@ -51,20 +51,39 @@ def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:
                 isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
             ):
                 yield Site(node, here, statement)
-            inner = here
-            if isinstance(node, ast.Lambda):
-                inner = Position(Scope(here.scope.file, node, here.scope, "<lambda>"))
-            elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                inner = _comprehension(node, here)
-            stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+            stack.extend(_children(node, here))
+
+
+def _children(node: ast.AST, at: Position) -> Iterator[tuple[ast.AST, Position]]:
+    """The parts of an expression, each with what is known where it is evaluated."""
+    if isinstance(node, ast.Lambda):
+        inner = Position(at.scope.inner(node, "<lambda>"), when=at.when)
+        yield node.body, inner
+    elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        inner = _comprehension(node, at)
+        yield from ((child, inner) for child in ast.iter_child_nodes(node))
+    elif isinstance(node, ast.IfExp):
+        yield node.test, at
+        yield node.body, _under(at, node.test, True)
+        yield node.orelse, _under(at, node.test, False)
+    elif isinstance(node, ast.BoolOp):
+        for index, value in enumerate(node.values):
+            inner = at
+            for earlier in node.values[:index]:
+                inner = _under(inner, earlier, isinstance(node.op, ast.And))
+            yield value, inner
+    else:
+        yield from ((child, at) for child in ast.iter_child_nodes(node))
+
+
+def _under(at: Position, test: ast.expr, answer: bool) -> Position:
+    return Position(at.scope, at.path, at.order, (*at.when, (test, answer, test.lineno)))
 
 
 def _comprehension(
     node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, at: Position
 ) -> Position:
     """The scope of a comprehension: its targets hide outer names."""
-    from pinproof.contract.values import UNKNOWN
-
     names = {
         child.id
         for generator in node.generators
@@ -72,7 +91,7 @@ def _comprehension(
         if isinstance(child, ast.Name)
     }
     scope = at.scope.called_with({**at.scope.arguments, **dict.fromkeys(names, UNKNOWN)})
-    return Position(scope, at.path, at.order)
+    return Position(scope, at.path, at.order, at.when)
 
 
 def arguments(evaluator: Evaluator, node: ast.Call, at: Position) -> Arguments:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pinproof.contract import calls as callsites
-from pinproof.contract.binding import Arguments, bind
-from pinproof.contract.calls import Site
-from pinproof.contract.engine import Engine, SourceFile
+from pinproof.contract import calls
+from pinproof.contract.engine import Engine
 from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.model import CallCheck, Drift, Place, Report, Signature, Unread
+from pinproof.contract.judge import judge
+from pinproof.contract.model import CallCheck, Report, Unread
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.sources import Libraries
-from pinproof.contract.summary import Function
-from pinproof.contract.values import Absent, LibraryMember, OpenMember, Value
 from pinproof.contract.watchlist import Watched
 from pinproof.contract.watchlist import shipped as shipped_watchlist
 from pinproof.tree import Tree
@@ -43,9 +39,9 @@ def check_tree(
     watch = tuple(watched or shipped_watchlist())
     found = Libraries(tree, libraries or {})
     engine = Engine(tree, watch, found)
-    checker = _Checker(engine, callee)
-    paths = list(files) if files is not None else list(tree.files.paths("", ".py"))
-    checks = [check for path in paths for check in checker.file(path)]
+    evaluator = Evaluator(engine)
+    paths = list(files) if files is not None else list(tree.files.paths(tree.package, ".py"))
+    checks = [check for path in paths for check in check_file(evaluator, path, callee)]
     return Report(
         tree=tree.name,
         calls=sorted(checks, key=lambda c: (c.file, c.line, c.col)),
@@ -57,82 +53,22 @@ def check_tree(
     )
 
 
-class _Checker:
-    def __init__(self, engine: Engine, callee: str | None) -> None:
-        self.engine = engine
-        self.callee = callee
-        self.evaluator = Evaluator(engine)
-        self.name = callee.rsplit(".", 1)[-1].encode() if callee else None
-
-    def file(self, path: str) -> Iterable[CallCheck]:
-        data = self.engine.tree.read(path)
-        if data is None or (self.name is not None and self.name not in data):
-            return
-        file = self.engine.file(path)
-        if file is None:
-            return
-        for site in callsites.sites(
-            Relevant(file, [self.name.decode()] if self.name else self.engine.seeds(file))
-        ):
-            if isinstance(site.node, ast.Call):
-                yield from self._call(file, site, site.node)
-
-    def _call(self, file: SourceFile, site: Site, node: ast.Call) -> Iterable[CallCheck]:
-        values = self.evaluator.value(node.func, site.at)
-        mine = [v for v in values if isinstance(v, LibraryMember | Absent | OpenMember) and self._wanted(v)]
-        if not mine:
-            return
-        arguments = callsites.arguments(self.evaluator, node, site.at)
-        yield self._decide(file, node, mine, values, arguments)
-
-    def _wanted(self, value: LibraryMember | Absent | OpenMember) -> bool:
-        return self.callee is None or value.path == self.callee
-
-    def _decide(
-        self,
-        file: SourceFile,
-        node: ast.Call,
-        mine: Sequence[Value],
-        values: Sequence[Value],
-        arguments: Arguments,
-    ) -> CallCheck:
-        first = mine[0]
-        assert isinstance(first, LibraryMember | Absent | OpenMember)
-        library = first.library if isinstance(first, OpenMember) else first.library.name
-        base = CallCheck(
-            file=file.path, line=node.lineno, col=node.col_offset + 1, callee=first.path, library=library,
-            keywords=arguments.names,
-        )  # fmt: skip
-        return _replace(base, **self._outcome(mine, values, arguments))
-
-    def _outcome(
-        self, mine: Sequence[Value], values: Sequence[Value], arguments: Arguments
-    ) -> dict[str, object]:
-        first = mine[0]
-        if isinstance(first, OpenMember):
-            return {"open": first.reason}
-        if isinstance(first, Absent):
-            drift = Drift(kind="missing-attribute", names=(first.path,))
-            return {"drifts": (drift,)}
-        assert isinstance(first, LibraryMember)
-        signature = signature_of(first)
-        if signature is None:
-            return {"open": "its signature cannot be read"}
-        return {"drifts": bind(signature, arguments), "signature": signature}
-
-
-def signature_of(value: LibraryMember) -> Signature | None:
-    """The signature of a library function."""
-    entry = value.member.entry
-    if not isinstance(entry, Function) or entry.decorators:
-        return None
-    module = value.library.module(value.member.module)
-    file = module.file if module else value.member.module
-    place = Place(source=value.library.label, file=file, line=entry.line)
-    return Signature(name=value.path, parameters=entry.parameters, place=place)
-
-
-def _replace(check: CallCheck, **changes: object) -> CallCheck:
-    import msgspec
-
-    return msgspec.structs.replace(check, **changes)
+def check_file(evaluator: Evaluator, path: str, callee: str | None) -> Iterator[CallCheck]:
+    """The checks of one file; only those of `callee` when that is given."""
+    engine = evaluator.engine
+    data = engine.tree.read(path)
+    name = callee.rsplit(".", 1)[-1] if callee else None
+    if data is None or (name is not None and name.encode() not in data):
+        return
+    if name is None and not engine.may_matter(data):
+        return
+    file = engine.file(path)
+    if file is None:
+        return
+    seen: set[tuple[int, int, str]] = set()
+    for site in calls.sites(Relevant(file, [name] if name else engine.seeds(file))):
+        for check in judge(evaluator, site):
+            key = (check.line, check.col, check.callee)
+            if key not in seen and (callee is None or check.callee == callee):
+                seen.add(key)
+                yield check

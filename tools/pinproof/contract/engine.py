@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from pinproof.contract.library import Library
 from pinproof.contract.modules import absolute, parse
-from pinproof.contract.scopes import Binding, Scope, bound_by
+from pinproof.contract.scopes import Binding, Scope, bound_by, scopes
 from pinproof.contract.signatures import FunctionNode
 from pinproof.contract.watchlist import Watched
 from pinproof.tree import Tree
@@ -40,7 +40,7 @@ class SourceFile:
     def _read_globals(self, scope: Scope) -> None:
         for step in scope.steps:
             if isinstance(step.node, FunctionNode | ast.ClassDef):
-                inner = Scope(self, step.node, scope, step.node.name)
+                inner = scope.inner(step.node, step.node.name, step)
                 if not isinstance(step.node, ast.ClassDef):
                     self._read_function(inner)
                 self._read_globals(inner)
@@ -73,6 +73,8 @@ class Engine:
         self._by_import = {name: w for w in watched for name in w.imports}
         self._vendored = {place: (w, name) for w in watched for name, place in w.vendored.items()}
         self._files: dict[str, SourceFile | None] = {}
+        self._needles = [name.encode() for name in self._by_import]
+        self.patched: set[str] = set()
         self._known: dict[str, bool] = {}
         self._tops = {tree.package}
         self.unread: dict[str, str] = {}
@@ -88,7 +90,24 @@ class Engine:
 
     def seeds(self, file: SourceFile) -> set[str]:
         """The identifiers that may lead from this file to a watched library."""
-        return set(self._by_import)
+        found = set(self._by_import)
+        for scope in scopes(file.scope):
+            for step in scope.steps:
+                if isinstance(step.node, ast.ImportFrom):
+                    found.update(self._carriers(file.absolute(step.node.module, step.node.level), step.node))
+        return found
+
+    def _carriers(self, module: str, node: ast.ImportFrom) -> set[str]:
+        """Names imported from a module of the tree that may itself reach a watched library."""
+        if not self.has_module(module):
+            return set()
+        stem = module.replace(".", "/")
+        data = self.tree.read(f"{stem}.py") or self.tree.read(f"{stem}/__init__.py") or b""
+        return {a.asname or a.name for a in node.names} if self.may_matter(data) else set()
+
+    def may_matter(self, data: bytes) -> bool:
+        """Whether a file's text names a watched library at all."""
+        return any(name in data for name in self._needles)
 
     def library(self, watched: Watched) -> Library | None:
         """The signatures of a watched library, None when they cannot be had."""

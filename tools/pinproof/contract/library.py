@@ -10,7 +10,24 @@ from pinproof.contract.summary import Alias, Class, Entry, Function, Import, Mod
 
 # What every module has without binding it (language reference, 3.2.8.4 "Modules").
 IMPLICIT = frozenset(
-    ["__name__", "__doc__", "__file__", "__path__", "__package__", "__spec__", "__loader__", "__dict__", "__builtins__", "__cached__", "__annotations__", "__version__", "__class__", "__dir__", "__getattribute__", "__all__"]
+    [
+        "__name__",
+        "__doc__",
+        "__file__",
+        "__path__",
+        "__package__",
+        "__spec__",
+        "__loader__",
+        "__dict__",
+        "__builtins__",
+        "__cached__",
+        "__annotations__",
+        "__version__",
+        "__class__",
+        "__dir__",
+        "__getattribute__",
+        "__all__",
+    ]
 )
 _DEEPEST = 12
 
@@ -33,7 +50,8 @@ class Member:
 class Library:
     """One watched library at one version."""
 
-    def __init__(self, snapshot: snapshots.Snapshot, label: str) -> None:
+    def __init__(self, snapshot: snapshots.Snapshot, label: str, *, incomplete: str | None = None) -> None:
+        self.incomplete = incomplete
         self.name = snapshot.library
         self.version = snapshot.version
         self.label = label
@@ -65,6 +83,8 @@ class Library:
             if found is not None:
                 if found.open:
                     return Member("open", parent, reason=found.open)
+                if self.incomplete:
+                    return Member("open", name, reason=self.incomplete)
                 return Member("absent", name, reason=f"{self.name} {self.version} has no module {name}")
         return Member("open", name, reason=f"{name} is not among the files of {self.name} {self.version}")
 

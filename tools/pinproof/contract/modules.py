@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function
+from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function, is_overload
 from pinproof.contract.summary import Alias, Entry, Function, Import, Module, Other
 
 # The parser recurses in C and in Python; a file nested deeper than this is not written by people.
@@ -82,7 +82,7 @@ class _Reader:
         elif isinstance(item, ast.ImportFrom):
             self._import_from(item)
         elif isinstance(item, FunctionNode):
-            if not _is_overload(item):
+            if not is_overload(item):
                 self._add(item.name, function(item))
         elif isinstance(item, ast.ClassDef):
             self._add(item.name, class_summary(item))
@@ -127,7 +127,7 @@ class _Reader:
                     self._add(name, self._value(item))
                 elif isinstance(target, ast.Tuple | ast.List | ast.Starred):
                     self._add(name, Other(item.lineno))
-            if _is_globals(target):
+            if _is_globals(target) or _is_sys_modules(target):
                 self.open = f"{self.file}:{item.lineno} sets names through globals()"
 
     def _value(self, item: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Entry:
@@ -172,10 +172,6 @@ def absolute(module: str, package: bool, source: str | None, level: int) -> str:
     return ".".join([*base, source] if source else base)
 
 
-def _is_overload(item: FunctionNode) -> bool:
-    return any((dotted(d) or "").rsplit(".", 1)[-1] == "overload" for d in item.decorator_list)
-
-
 def _is_globals(target: ast.expr) -> bool:
     """`globals()[...]` as a target, or `globals().update`."""
     inner = target.value if isinstance(target, ast.Subscript | ast.Attribute) else None
@@ -183,6 +179,11 @@ def _is_globals(target: ast.expr) -> bool:
     if isinstance(target, ast.Attribute) and target.attr not in ("update", "setdefault", "__setitem__"):
         return False
     return isinstance(called, ast.Name) and called.id in ("globals", "vars")
+
+
+def _is_sys_modules(target: ast.expr) -> bool:
+    """`sys.modules[...]` as a target: the module may be replaced by anything."""
+    return isinstance(target, ast.Subscript) and dotted(target.value) == "sys.modules"
 
 
 def _targets(item: ast.stmt) -> Iterator[str]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.engine import SourceFile
-from pinproof.contract.scopes import Scope, Step
+from pinproof.contract.scopes import Scope, Step, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5
@@ -62,14 +62,6 @@ class Relevant:
         body = getattr(node, "body", None)
         last = max(first, body[0].lineno - 1) if isinstance(body, list) and body else node.end_lineno or first
         return self._lines[first - 1] if first == last else b"\n".join(self._lines[first - 1 : last])
-
-
-def scopes(scope: Scope) -> Iterator[Scope]:
-    """A scope and every one inside it."""
-    yield scope
-    for step in scope.steps:
-        if isinstance(step.node, FunctionNode | ast.ClassDef):
-            yield from scopes(Scope(scope.file, step.node, scope, f"{scope.name}.{step.node.name}"))
 
 
 def _pattern(names: set[str]) -> re.Pattern[bytes]:

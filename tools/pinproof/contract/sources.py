@@ -74,7 +74,7 @@ class Libraries:
             note = _differ(external, vendored) if vendored is not None else None
             return self._use(watched, external, external.source, note=note)
         if vendored is not None:
-            return self._use(watched, vendored, vendored.source)
+            return self._use(watched, vendored, vendored.source, incomplete=self._incomplete(watched))
         return self._pinned(watched)
 
     def _pinned(self, watched: Watched) -> Library:
@@ -83,11 +83,18 @@ class Libraries:
             raise CannotCheck(
                 f"{self._tree.name} neither vendors nor pins {watched.name}", hint=_hint(watched)
             )
-        if _COMMIT.fullmatch(pin.spec):
+        if pin.repo is not None or _COMMIT.fullmatch(pin.spec):
             found = from_commit(watched, pin.spec, pin.repo)
         else:
             found = from_index(watched, pin)
-        return self._use(watched, found, found.source, pin=pin)
+        return self._use(watched, found, found.source)
+
+    def _incomplete(self, watched: Watched) -> str | None:
+        """Why a vendored copy may lack files: a build completes it from the commit that is pinned."""
+        pin = self.pin(watched)
+        if self._tree.kind in ("git", "plain") and pin is not None and pin.repo is not None:
+            return f"a build completes the copy of {watched.name} ({pin.file}:{pin.line})"
+        return None
 
     def _use(
         self,
@@ -95,14 +102,13 @@ class Libraries:
         found: Snapshot,
         source: str,
         *,
-        pin: Pin | None = None,
         note: str | None = None,
+        incomplete: str | None = None,
     ) -> Library:
-        pin = pin or self.pin(watched)
         self.used[watched.name] = LibraryUsed(
-            library=watched.name, version=found.version, source=source, pin=pin, note=note
+            library=watched.name, version=found.version, source=source, pin=self.pin(watched), note=note
         )
-        return Library(found, f"{watched.name} {found.version[:12]}")
+        return Library(found, f"{watched.name} {found.version[:12]}", incomplete=incomplete)
 
     def _external(self, watched: Watched) -> Snapshot | None:
         """An installed package beside the tree's own: only in a site-packages folder."""
@@ -263,7 +269,11 @@ def _fetched(watched: Watched, commit: str, url: str | None) -> Snapshot:
     from pinproof.git import git
 
     cannot = f"{watched.name} at {commit[:12]} is not among the shipped snapshots"
-    if not url or not url.startswith("https://") or not _COMMIT.fullmatch(commit):
+    if (
+        not url
+        or not url.startswith("https://")
+        or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,80}", commit)
+    ):
         raise CannotCheck(cannot, hint=_hint(watched))
     with tempfile.TemporaryDirectory(prefix="pinproof-") as folder:
         root = Path(folder)
