@@ -131,7 +131,7 @@ def _read(evaluator: Evaluator, binding: Binding, scope: Scope, value: EngineIns
         if names & {"property", "cached_property"}:
             from pinproof.contract.results import returned
 
-            return returned(evaluator, EngineFunction(node, scope, value), {})
+            return returned(evaluator, EngineFunction(node, scope, value), {}, keep=True)
         if "staticmethod" not in names:
             found = evaluator.binding(binding, scope)
             return tuple(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pinproof.contract import calls
+from pinproof.contract import calls, spread
 from pinproof.contract.engine import Engine
 from pinproof.contract.evaluate import Evaluator
 from pinproof.contract.judge import judge
+from pinproof.contract.listing import python_files
 from pinproof.contract.model import CallCheck, Report, Unread
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.sources import Libraries
@@ -40,27 +41,28 @@ def check_tree(
     found = Libraries(tree, libraries or {})
     engine = Engine(tree, watch, found)
     evaluator = Evaluator(engine)
-    paths = list(files) if files is not None else list(tree.files.paths(tree.package, ".py"))
-    checks = [check for path in paths for check in check_file(evaluator, path, callee)]
+    if callee is None:
+        chosen, seen = spread.relevant(evaluator, files)
+    else:
+        chosen = list(files) if files is not None else [f.path for f in python_files(tree, (tree.package,))]
+        seen = len(chosen)
+    checks = [check for path in chosen for check in check_file(evaluator, path, callee)]
     return Report(
         tree=tree.name,
         calls=sorted(checks, key=lambda c: (c.file, c.line, c.col)),
         libraries=[found.used[name] for name in sorted(found.used)],
         unchecked=[found.unchecked[name] for name in sorted(found.unchecked)],
         unread=[Unread(file=path, reason=reason) for path, reason in sorted(engine.unread.items())],
-        files_seen=len(paths),
-        files_parsed=len(engine.read_paths),
+        files_seen=seen,
+        files_parsed=engine.parsed,
     )
 
 
 def check_file(evaluator: Evaluator, path: str, callee: str | None) -> Iterator[CallCheck]:
     """The checks of one file; only those of `callee` when that is given."""
     engine = evaluator.engine
-    data = engine.tree.read(path)
     name = callee.rsplit(".", 1)[-1] if callee else None
-    if data is None or (name is not None and name.encode() not in data):
-        return
-    if name is None and not engine.may_matter(data):
+    if name is not None and name.encode() not in (engine.tree.read(path) or b""):
         return
     file = engine.file(path)
     if file is None:

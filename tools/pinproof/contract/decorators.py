@@ -52,11 +52,11 @@ def _of_value(value: ast.expr, node: FunctionNode, inner: dict[str, FunctionNode
     if isinstance(value, ast.Lambda):
         return _of_lambda(value)
     if isinstance(value, ast.Call):
-        last = value.args[-1] if value.args else None
         if isinstance(value.func, ast.Name) and value.func.id in inner:
             return _of_def(inner[value.func.id])
-        if isinstance(last, ast.Name) and last.id in inner:
-            return _of_def(inner[last.id])
+        given = [a.id for a in value.args if isinstance(a, ast.Name) and a.id in inner]
+        if given:
+            return _of_def(inner[given[-1]])
         if any(isinstance(a, ast.Name) and a.id in own for a in value.args):
             return "maybe"
     return "unknown"

@@ -12,7 +12,6 @@ from pinproof.contract.guards import is_fallback, is_type_checking
 from pinproof.contract.library import Library, Member
 from pinproof.contract.scopes import Binding, Path, Scope, reaching
 from pinproof.contract.signatures import FunctionNode, annotation
-from pinproof.contract.watchlist import decorators
 from pinproof.contract.values import (
     NONE,
     UNKNOWN,
@@ -33,9 +32,12 @@ from pinproof.contract.values import (
     Values,
     union,
 )  # fmt: skip
+from pinproof.contract.watchlist import decorators
 
 # How many calls are followed into one another: a getter through a cache through a factory.
-_DEEPEST = 8
+_DEEPEST = 6
+# Expressions evaluated for one question before it is given up as unknown: real code needs some hundreds.
+_BUDGET = 4000
 # Decorators that leave a function what it is, as far as calling it goes.
 _TRANSPARENT = {"staticmethod", "classmethod", "property"}
 
@@ -71,6 +73,12 @@ class Evaluator:
         self._memo: dict[tuple[object, ...], Values] = {}
         self._classes: dict[int, EngineClass] = {}
         self._depth = 0
+        self._cut = 0
+        self._spent = 0
+
+    def begin(self) -> None:
+        """Start on a new question: each has the same allowance."""
+        self._spent = 0
 
     def at(self, scope: Scope, path: Path = (), order: int = 1 << 30) -> Position:
         """A position: by default the end of the scope, where all that it binds is bound."""
@@ -80,6 +88,10 @@ class Evaluator:
 
     def value(self, node: ast.AST, at: Position) -> Values:
         """What an expression can stand for."""
+        self._spent += 1
+        if self._spent > _BUDGET:
+            self._cut += 1
+            return UNKNOWN
         if isinstance(node, ast.Name):
             return self.name(node.id, at)
         if isinstance(node, ast.Attribute):
@@ -137,7 +149,7 @@ class Evaluator:
         while scope is not None:
             if own or not isinstance(scope.node, ast.ClassDef):
                 if name in scope.arguments:
-                    return scope.arguments[name]
+                    return self._argument(name, scope)
                 if name in scope.bindings:
                     return self._local(name, scope, at if own else None)
             if scope.parent is None:
@@ -204,18 +216,40 @@ class Evaluator:
 
     def binding(self, binding: Binding, scope: Scope) -> Values:
         """What one binding gives its name."""
-        key = (id(binding.node), id(binding.extra), id(scope))
-        if key in self._memo:
-            return self._memo[key]
+        key = (id(binding.node), id(binding.extra))
+        if key not in scope.memo:
+            found, whole = self._once((*key, id(scope)), lambda: self._bind(binding, scope))
+            if not whole:
+                return found
+            scope.memo[key] = found
+        return scope.memo[key]
+
+    def _once(self, key: tuple[object, ...], step: Callable[[], Values]) -> tuple[Values, bool]:
+        """Evaluate something that may lead back to itself: unknown there.
+
+        Returns:
+            the values, and whether nothing was cut short on the way: only then may they be remembered.
+        """
         if key in self._running:
-            return UNKNOWN
+            self._cut += 1
+            return UNKNOWN, False
         self._running.add(key)
+        cut = self._cut
         try:
-            found = self._bind(binding, scope)
+            return step(), cut == self._cut
         finally:
             self._running.discard(key)
-        if self._depth == 0 and not scope.arguments:
-            self._memo[key] = found
+
+    def _argument(self, name: str, scope: Scope) -> Values:
+        """What a followed function's parameter was given; its annotation when that is not known."""
+        given = scope.arguments[name]
+        if isinstance(given, tuple):
+            return given
+        found, whole = self._once((name, id(scope)), given)
+        if all(isinstance(v, Unknown) for v in found) and name in scope.bindings:
+            found = self._bindings(scope.bindings[name], scope)
+        if whole:
+            scope.arguments[name] = found
         return found
 
     def _bind(self, binding: Binding, scope: Scope) -> Values:
@@ -347,17 +381,21 @@ class Evaluator:
         """What calling `callee` with the arguments of `node` gives."""
         return results.result(self, callee, node, at)
 
-    def enter(self, key: tuple[object, ...], step: Callable[[], Values]) -> Values:
+    def enter(self, key: tuple[object, ...], step: Callable[[], Values], *, keep: bool) -> Values:
         """Follow a call one level deeper; unknown when it is too deep or runs in a circle."""
-        if self._depth >= _DEEPEST or key in self._running:
+        if key in self._memo:
+            return self._memo[key]
+        if self._depth >= _DEEPEST:
+            self._cut += 1
             return UNKNOWN
-        self._running.add(key)
         self._depth += 1
         try:
-            return step()
+            found, whole = self._once(key, step)
         finally:
-            self._running.discard(key)
             self._depth -= 1
+        if keep and whole:
+            self._memo[key] = found
+        return found
 
 
 def _is_certain(values: Values) -> bool:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from pinproof.contract.binding import Arguments
 from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.results import called_scope
+from pinproof.contract.results import Given, called_scope
 from pinproof.contract.scopes import own_expressions
 from pinproof.contract.signatures import FunctionNode
-from pinproof.contract.values import EngineFunction, Value, Values
+from pinproof.contract.values import EngineFunction, Value
 
 _DEEPEST = 3
 
@@ -25,7 +25,7 @@ class Forwarded(NamedTuple):
 
 
 def forwarded(
-    evaluator: Evaluator, wrapper: EngineFunction, given: Arguments, known: dict[str, Values], depth: int = 0
+    evaluator: Evaluator, wrapper: EngineFunction, given: Arguments, known: Given, depth: int = 0
 ) -> Iterator[Forwarded]:
     """What a wrapper of the tree calls with its own `*args` and `**kwargs`.
 

@@ -32,6 +32,7 @@ from pinproof.contract.values import (
 
 def judge(evaluator: Evaluator, site: Site) -> Iterator[CallCheck]:
     """The checks of one site: none when it does not reach a watched library."""
+    evaluator.begin()
     if isinstance(site.node, ast.Call):
         yield from _call(evaluator, site, site.node)
     elif isinstance(site.node, ast.Attribute):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pinproof.contract import dicts
@@ -31,6 +32,8 @@ from pinproof.contract.values import (
 if TYPE_CHECKING:
     from pinproof.contract.evaluate import Evaluator, Position
 
+Given = Mapping[str, Values | Callable[[], Values]]
+
 
 def result(evaluator: Evaluator, callee: Value, node: ast.Call, at: Position) -> Values:
     """What calling `callee` with the arguments of `node` gives."""
@@ -41,7 +44,8 @@ def result(evaluator: Evaluator, callee: Value, node: ast.Call, at: Position) ->
     if isinstance(callee, EngineClass):
         return (EngineInstance(callee),)
     if isinstance(callee, EngineFunction):
-        return returned(evaluator, callee, parameters(evaluator, callee, node, at))
+        given = parameters(evaluator, callee, node, at)
+        return returned(evaluator, callee, given, node, keep=at.scope.fixed)
     if isinstance(callee, OpenMember):
         return (OpenMember(callee.library, f"{callee.path}()", callee.reason),)
     return UNKNOWN
@@ -102,23 +106,41 @@ def _partial(value: Value, node: ast.Call) -> Values:
     return (Partial(value, len(node.args) - 1, keywords, spread),)
 
 
-def returned(evaluator: Evaluator, callee: EngineFunction, given: dict[str, Values]) -> Values:
-    """Everything a function of the tree may return, with what is known of its parameters."""
+def returned(
+    evaluator: Evaluator,
+    callee: EngineFunction,
+    given: Given,
+    node: ast.Call | None = None,
+    *,
+    keep: bool = False,
+) -> Values:
+    """Everything a function of the tree may return.
+
+    Args:
+        evaluator: follows names in its body.
+        callee: the function.
+        given: what is known of its parameters.
+        node: the call.
+        keep: whether the same call always has the same arguments, so that the answer can be kept.
+    """
     scope = called_scope(callee, given)
-    texts = sorted((n, v[0].value) for n, v in given.items() if len(v) == 1 and isinstance(v[0], Constant))
-    key = ("call", id(callee.node), repr(texts))
-    return evaluator.enter(key, lambda: _returns(evaluator, callee, scope))
+    key = ("call", id(callee.node), id(callee.scope), _identity(callee.bound), id(node))
+    return evaluator.enter(
+        key,
+        lambda: _returns(evaluator, callee, scope),
+        keep=keep and callee.scope.fixed and _is_plain(callee.bound),
+    )
 
 
-def called_scope(callee: EngineFunction, given: dict[str, Values]) -> Scope:
+def called_scope(callee: EngineFunction, given: Given) -> Scope:
     """The scope of a function of the tree, its parameters known as far as they are given."""
     scope = evaluator_scope(callee)
-    own = dict(given)
+    own: dict[str, Values | Callable[[], Values]] = dict(given)
     if callee.bound is not None and not isinstance(callee.node, ast.Lambda):
         plain = [*callee.node.args.posonlyargs, *callee.node.args.args]
         if plain:
             own[plain[0].arg] = (callee.bound,)  # type: ignore[assignment]
-    return scope.called_with(dict(own))
+    return scope.called_with(own)
 
 
 def evaluator_scope(callee: EngineFunction) -> Scope:
@@ -145,10 +167,8 @@ def _returns(evaluator: Evaluator, callee: EngineFunction, scope: Scope) -> Valu
     return found
 
 
-def parameters(
-    evaluator: Evaluator, callee: EngineFunction, node: ast.Call, at: Position
-) -> dict[str, Values]:
-    """Values of a followed function's parameters; one that cannot be read is left to its annotation."""
+def parameters(evaluator: Evaluator, callee: EngineFunction, node: ast.Call, at: Position) -> Given:
+    """What a followed function's parameters are given, each evaluated when it is asked for."""
     args = callee.node.args
     plain = [a.arg for a in (*args.posonlyargs, *args.args)]
     if callee.bound is not None and plain:
@@ -156,15 +176,27 @@ def parameters(
     if any(isinstance(a, ast.Starred) for a in node.args):
         return {}
     outside = evaluator.at(callee.scope)
-    found: dict[str, Values] = {}
+    found: dict[str, Callable[[], Values]] = {}
     for name, default in zip(plain[len(plain) - len(args.defaults) :], args.defaults, strict=False):
-        found[name] = evaluator.value(default, outside)
+        found[name] = _later(evaluator, default, outside)
     for only, default_or_none in zip(args.kwonlyargs, args.kw_defaults, strict=True):
         if default_or_none is not None:
-            found[only.arg] = evaluator.value(default_or_none, outside)
-    found.update((name, evaluator.value(given, at)) for name, given in zip(plain, node.args, strict=False))
+            found[only.arg] = _later(evaluator, default_or_none, outside)
+    found.update((name, _later(evaluator, value, at)) for name, value in zip(plain, node.args, strict=False))
     names = {*plain, *(a.arg for a in args.kwonlyargs)}
     for keyword in node.keywords:
         if keyword.arg is not None and keyword.arg in names:
-            found[keyword.arg] = evaluator.value(keyword.value, at)
-    return {name: v for name, v in found.items() if any(not isinstance(x, Unknown) for x in v)}
+            found[keyword.arg] = _later(evaluator, keyword.value, at)
+    return found
+
+
+def _later(evaluator: Evaluator, node: ast.expr, at: Position) -> Callable[[], Values]:
+    return lambda: evaluator.value(node, at)
+
+
+def _is_plain(bound: object) -> bool:
+    return bound is None or isinstance(bound, EngineInstance)
+
+
+def _identity(bound: object) -> int:
+    return id(bound.of.node) if isinstance(bound, EngineInstance) else id(bound)

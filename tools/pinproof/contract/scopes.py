@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pinproof.contract.signatures import FunctionNode
@@ -99,12 +99,26 @@ def own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
 class Scope:
     """A module, function, lambda or class body, and the names it binds.
 
-    `arguments` holds what is known of the parameters when a call is followed into a function; `inside`
-    and `order` say where the def or class stands in the scope around it.
+    `arguments` holds what is known of the parameters when a call is followed into a function, values or what
+    gives them when asked; `memo` what bindings were evaluated to; `inside`
+    and `order` say where the def or class stands in the scope around it. A scope is `fixed` when neither it
+    nor one around it has known parameters: what it gives is the same each time.
     """
 
     __slots__ = (
-        "_bindings", "_inner", "_steps", "arguments", "file", "inside", "name", "node", "order", "parent", "stored",
+        "_bindings",
+        "_inner",
+        "_steps",
+        "arguments",
+        "file",
+        "fixed",
+        "inside",
+        "memo",
+        "name",
+        "node",
+        "order",
+        "parent",
+        "stored",
     )  # fmt: skip
 
     def __init__(
@@ -116,8 +130,10 @@ class Scope:
         self.node = node
         self.parent = parent
         self.name = name
-        self.arguments: dict[str, Values] = {}
+        self.arguments: dict[str, Values | Callable[[], Values]] = {}
+        self.memo: dict[tuple[int, int], Values] = {}
         self.stored: dict[str, list[tuple[Scope, Binding]]] | None = None
+        self.fixed: bool = True if parent is None else parent.fixed
         self._inner: dict[int, Scope] = {}
         self._steps: list[Step] | None = None
         self._bindings: dict[str, list[Binding]] | None = None
@@ -129,11 +145,12 @@ class Scope:
             found = self._inner[id(node)] = Scope(self.file, node, self, f"{self.name}.{name}", step)
         return found
 
-    def called_with(self, arguments: dict[str, Values]) -> Scope:
+    def called_with(self, arguments: Mapping[str, Values | Callable[[], Values]]) -> Scope:
         """This scope with its parameters known; the text is not read again."""
         copy = Scope(self.file, self.node, self.parent, self.name)
         copy.inside, copy.order = self.inside, self.order
-        copy.arguments = arguments
+        copy.arguments = dict(arguments)
+        copy.fixed = False
         copy._steps, copy._bindings = self.steps, self.bindings
         return copy
 
