@@ -10,6 +10,7 @@ from pinproof.contract import attributes, dicts, results
 from pinproof.contract.engine import Engine, SourceFile
 from pinproof.contract.guards import is_fallback, is_type_checking
 from pinproof.contract.library import Library, Member
+from pinproof.contract.relevant import Relevant
 from pinproof.contract.scopes import Binding, Path, Scope, reaching
 from pinproof.contract.signatures import FunctionNode, annotation
 from pinproof.contract.values import (
@@ -75,10 +76,20 @@ class Evaluator:
         self._depth = 0
         self._cut = 0
         self._spent = 0
+        self._relevant: dict[str, Relevant] = {}
+
+    def relevant(self, file: SourceFile) -> Relevant:
+        """The names and statements of a file that may lead to a watched library."""
+        seeds = self.engine.seeds(file)
+        found = self._relevant.get(file.path)
+        if found is None or not seeds <= found.names:
+            found = self._relevant[file.path] = Relevant(file, seeds)
+        return found
 
     def begin(self) -> None:
         """Start on a new question: each has the same allowance."""
         self._spent = 0
+        self._relevant: dict[str, Relevant] = {}
 
     def at(self, scope: Scope, path: Path = (), order: int = 1 << 30) -> Position:
         """A position: by default the end of the scope, where all that it binds is bound."""

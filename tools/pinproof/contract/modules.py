@@ -26,7 +26,9 @@ def parse(data: bytes) -> ast.Module | str:
         return f"line {line}: {reason}" if line else str(reason)
 
 
-def summarize(data: bytes, file: str, module: str, *, package: bool) -> Module:
+def summarize(
+    data: bytes, file: str, module: str, *, package: bool, vendored: tuple[str, str] | None = None
+) -> Module:
     """The summary of one module.
 
     Args:
@@ -34,18 +36,20 @@ def summarize(data: bytes, file: str, module: str, *, package: bool) -> Module:
         file: its path, for places.
         module: its dotted name, for relative imports.
         package: whether it is an `__init__`.
+        vendored: where the copy lies as a module, and the library's own name: imports of the one mean the other.
     """
     tree = parse(data)
     if isinstance(tree, str):
         return Module(file=file, package=package, open=f"{file} does not parse ({tree})")
-    return _Reader(module, file, package).read(tree)
+    return _Reader(module, file, package, vendored).read(tree)
 
 
 class _Reader:
     """Walks the statements that run when the module is imported."""
 
-    def __init__(self, module: str, file: str, package: bool) -> None:
+    def __init__(self, module: str, file: str, package: bool, vendored: tuple[str, str] | None) -> None:
         self.module, self.file, self.package = module, file, package
+        self.vendored = vendored
         self.names: dict[str, list[Entry]] = {}
         self.stars: list[str] = []
         self.public: list[str] | None = []
@@ -107,10 +111,17 @@ class _Reader:
         for alias in item.names:
             name = alias.asname or alias.name.split(".")[0]
             module = alias.name if alias.asname else name
-            self._add(name, Import(module, None, item.lineno))
+            self._add(name, Import(self._own(module), None, item.lineno))
+
+    def _own(self, module: str) -> str:
+        if self.vendored is not None:
+            place, name = self.vendored
+            if module == place or module.startswith(place + "."):
+                return name + module[len(place) :]
+        return module
 
     def _import_from(self, item: ast.ImportFrom) -> None:
-        source = absolute(self.module, self.package, item.module, item.level)
+        source = self._own(absolute(self.module, self.package, item.module, item.level))
         for alias in item.names:
             if alias.name == "*":
                 self.stars.append(source)

@@ -15,7 +15,6 @@ from pinproof.contract.scopes import Scope, Step, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5
-_WORD = re.compile(rb"[A-Za-z_]\w*")
 
 
 class Relevant:
@@ -45,12 +44,14 @@ class Relevant:
         for _ in range(_ROUNDS):
             if not fresh:
                 return
-            pattern = _pattern(fresh)
+            pattern, handed = _pattern(fresh), _handed_on(fresh)
             found: set[str] = set()
             for scope in self._scopes:
                 for step in scope.steps:
-                    if pattern.search(self._text(step.node)):
+                    text = self._text(step.node)
+                    if pattern.search(text):
                         found.update(_receivers(step.node, scope, fresh))
+                        found.update(name.decode() for name in handed.findall(text))
             fresh = found - self.names
             self.names |= fresh
 
@@ -68,6 +69,12 @@ def _pattern(names: set[str]) -> re.Pattern[bytes]:
     return re.compile(rb"\b(?:" + b"|".join(re.escape(n.encode()) for n in sorted(names)) + rb")\b")
 
 
+def _handed_on(names: set[str]) -> re.Pattern[bytes]:
+    """Keywords that hand a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`."""
+    inner = b"|".join(re.escape(n.encode()) for n in sorted(names))
+    return re.compile(rb"([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?(?:" + inner + rb")\b(?!\s*\()")
+
+
 def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
     """The names that may hold what the statement speaks of."""
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -83,8 +90,6 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         yield from (a.arg for a in (*node.args.args, *node.args.kwonlyargs) if _mentions(a.annotation, names))
         if _mentions(node.returns, names):
             yield node.name
-    if not isinstance(node, FunctionNode | ast.ClassDef):
-        yield from _keywords(node, names)
 
 
 def _imported(node: ast.Import | ast.ImportFrom, names: set[str]) -> Iterator[str]:
@@ -113,11 +118,3 @@ def _mentions(node: ast.AST | None, names: set[str]) -> bool:
         or (isinstance(n, ast.Constant) and isinstance(n.value, str) and not names.isdisjoint(re.findall(r"\w+", n.value)))
         for n in ast.walk(node)
     )  # fmt: skip
-
-
-def _keywords(node: ast.stmt, names: set[str]) -> Iterator[str]:
-    """Keywords that hand a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.keyword) and child.arg and not isinstance(child.value, ast.Call):
-            if _mentions(child.value, names):
-                yield child.arg

@@ -54,7 +54,7 @@ def result(evaluator: Evaluator, callee: Value, node: ast.Call, at: Position) ->
 def _of_library(callee: LibraryMember) -> Values:
     entry = callee.member.entry
     if isinstance(entry, Class):
-        return (LibraryInstance(callee.library, callee.path, callee.member),)
+        return (LibraryInstance(callee.library, callee.path, callee.member, exact=True),)
     if isinstance(entry, Function) and entry.returns and "." not in entry.returns:
         found = callee.library.members(callee.member.module, entry.returns)
         if len(found) == 1 and found[0].kind == "class":

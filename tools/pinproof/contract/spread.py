@@ -10,7 +10,6 @@ from pinproof.contract.engine import SourceFile, module_of
 from pinproof.contract.evaluate import Evaluator
 from pinproof.contract.listing import python_files, read
 from pinproof.contract.modules import absolute
-from pinproof.contract.relevant import Relevant
 from pinproof.contract.values import (
     Absent,
     EngineClass,
@@ -86,7 +85,7 @@ def _carried(evaluator: Evaluator, paths: Iterable[str]) -> dict[str, set[str]]:
 
 def _exported(evaluator: Evaluator, file: SourceFile) -> set[str]:
     bound = set(file.scope.bindings) | set(file.set_in_functions())
-    names = Relevant(file, evaluator.engine.seeds(file)).names & bound
+    names = evaluator.relevant(file).names & bound
     return {n for n in names if any(_carries(evaluator, v) for v in evaluator.module_name(file.scope, n))}
 
 
