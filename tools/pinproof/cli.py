@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
     "apply": "apply the patches where they are needed; --revert takes them back",
+    "contract": "check every call into the kernel libraries against the versions pinned",
     "verdict": "say whether a patch is needed on a tree, and why",
 }
 PLUMBING = {

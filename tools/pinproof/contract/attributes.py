@@ -76,7 +76,7 @@ def _library_attribute(value: LibraryMember | LibraryInstance, name: str) -> Val
     found = callables.attribute(value.library, value.member, name, instance=instance)
     if found is None:
         return (OpenMember(value.library.name, path, f"the attributes of {value.path} are not all known"),)
-    if not found and instance and not value.exact:
+    if not found and isinstance(value, LibraryInstance) and not value.exact:
         return UNKNOWN
     if not found:
         return (Absent(value.library, path, f"{value.path} has no {name}"),)

@@ -8,7 +8,7 @@ from pinproof.contract import calls, spread
 from pinproof.contract.engine import Engine
 from pinproof.contract.evaluate import Evaluator
 from pinproof.contract.judge import judge
-from pinproof.contract.listing import python_files
+from pinproof.contract.listing import prefetch, python_files
 from pinproof.contract.model import CallCheck, Report, Unread
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.sources import Libraries
@@ -24,6 +24,7 @@ def check_tree(
     files: Sequence[str] | None = None,
     libraries: Mapping[str, str] | None = None,
     watched: Sequence[Watched] | None = None,
+    cached: bool = False,
 ) -> Report:
     """Check the calls a tree makes into watched libraries; nothing of the tree is imported or run.
 
@@ -33,6 +34,7 @@ def check_tree(
         files: only calls in these files, by path in the tree; others are read as far as they are needed.
         libraries: library name to SPEC (see sources.from_spec), over what the tree vendors and pins.
         watched: the watch list; default is the shipped one.
+        cached: reuse what an earlier run found, where nothing that it depends on has changed.
 
     Raises:
         InputError: a SPEC in `libraries` names no watched library.
@@ -41,10 +43,14 @@ def check_tree(
     found = Libraries(tree, libraries or {})
     engine = Engine(tree, watch, found)
     evaluator = Evaluator(engine)
-    if callee is None:
-        chosen, seen = spread.relevant(evaluator, files)
+    prefetch(tree, engine.packages)
+    if files is not None:
+        chosen, seen = list(files), len(files)
+        spread.prepare(evaluator, files)
+    elif callee is None:
+        chosen, seen = spread.relevant(evaluator)
     else:
-        chosen = list(files) if files is not None else [f.path for f in python_files(tree, (tree.package,))]
+        chosen = [f.path for f in python_files(tree, engine.packages)]
         seen = len(chosen)
     checks = [check for path in chosen for check in check_file(evaluator, path, callee)]
     return Report(

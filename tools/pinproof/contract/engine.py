@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from pinproof.contract import listing, scan
 from pinproof.contract.library import Library
 from pinproof.contract.modules import absolute, parse
-from pinproof.contract.scopes import Binding, Scope, bound_by
+from pinproof.contract.scopes import Binding, Scope, bound_by, scopes
 from pinproof.contract.signatures import FunctionNode
 from pinproof.contract.watchlist import Watched
 from pinproof.tree import Tree
@@ -24,11 +24,22 @@ class SourceFile:
         self.data = data
         self.tree = tree
         self.scope = Scope(self, tree, None, module)
+        self._patched: set[str] | None = None
         self._globals: dict[str, list[tuple[Scope, Binding]]] | None = None
 
     def absolute(self, source: str | None, level: int) -> str:
         """The absolute module of a `from ... import` in this file."""
         return absolute(self.module, self.package, source, level)
+
+    def patched(self) -> set[str]:
+        """Attribute names that this file sets on objects other than `self`."""
+        if self._patched is None:
+            self._patched = set()
+            for scope in scopes(self.scope):
+                for step in scope.steps:
+                    if isinstance(step.node, ast.Assign):
+                        self._patched.update(_set_elsewhere(step.node))
+        return self._patched
 
     def set_in_functions(self) -> dict[str, list[tuple[Scope, Binding]]]:
         """Module names that functions bind through `global`."""
@@ -57,6 +68,14 @@ class SourceFile:
                     self._globals.setdefault(name, []).append((scope, binding))
 
 
+def _set_elsewhere(node: ast.Assign) -> Iterator[str]:
+    for target in node.targets:
+        if isinstance(target, ast.Attribute):
+            owner = target.value.id if isinstance(target.value, ast.Name) else ""
+            if owner not in ("self", "cls"):
+                yield target.attr
+
+
 class Engine:
     """The modules of a tree, and the watched libraries they may call.
 
@@ -79,11 +98,10 @@ class Engine:
         self._needles = tuple(name.encode() for name in self._by_import)
         self._files: dict[str, SourceFile | None] = {}
         self._known: dict[str, str | None] = {}
-        self.packages = (tree.package,)
+        self.packages = listing.packages(tree)
+        self._exists = listing.existence(tree, self.packages)
         self.carried: dict[str, set[str]] = {}
         """Names of the tree's modules that stand for something of a watched library, by module."""
-        self.patched: set[str] = set()
-        """Attribute names that the tree sets on objects other than self."""
         self.unread: dict[str, str] = {}
         self.dependencies: set[str] = set()
         self.parsed = 0
@@ -130,7 +148,7 @@ class Engine:
             stem = name.replace(".", "/")
             tried = (f"{stem}/__init__.py", f"{stem}.py")
             self.dependencies.update(tried)
-            self._known[name] = next((p for p in tried if listing.exists(self.tree, p)), None)
+            self._known[name] = next((p for p in tried if self._exists(p)), None)
         return self._known[name]
 
     def module(self, name: str) -> SourceFile | None:

@@ -89,7 +89,6 @@ class Evaluator:
     def begin(self) -> None:
         """Start on a new question: each has the same allowance."""
         self._spent = 0
-        self._relevant: dict[str, Relevant] = {}
 
     def at(self, scope: Scope, path: Path = (), order: int = 1 << 30) -> Position:
         """A position: by default the end of the scope, where all that it binds is bound."""
@@ -174,9 +173,9 @@ class Evaluator:
         bindings = file.scope.bindings.get(name, ()) if file else ()
         return bool(bindings) and all(any(is_type_checking(arm) for arm in b.path) for b in bindings)
 
-    def is_patched(self, name: str) -> bool:
-        """Whether the tree sets an attribute of this name on some object."""
-        return name in self.engine.patched
+    def is_patched(self, name: str, at: Position) -> bool:
+        """Whether the file sets an attribute of this name on some object."""
+        return name in at.scope.file.patched()
 
     def sources(self, node: ast.Name | ast.Attribute, at: Position) -> list[tuple[Scope, ast.expr]]:
         """The expressions whose value a name or a `self.x` may hold, each with its scope."""

@@ -66,7 +66,7 @@ def _attribute(evaluator: Evaluator, site: Site, node: ast.Attribute) -> Iterato
     if not owners or not all(isinstance(o, LibraryModule | LibraryInstance) for o in owners):
         return
     values = evaluator.each(owners, lambda v: evaluator.attribute(v, node.attr))
-    if values and all(isinstance(v, Absent) for v in values) and not evaluator.is_patched(node.attr):
+    if values and all(isinstance(v, Absent) for v in values) and not evaluator.is_patched(node.attr, site.at):
         yield from _absent(evaluator, site, values, importing=False)
 
 
@@ -183,7 +183,7 @@ def _joined(evaluator: Evaluator, site: Site, checks: list[CallCheck], *, unknow
     opened = [c for c in checks if c.open is not None]
     if failing and not fine and not opened and not unknown:
         best = failing[0]
-        if evaluator.is_patched(best.callee.rsplit(".", 1)[-1]):
+        if evaluator.is_patched(best.callee.rsplit(".", 1)[-1], site.at):
             return msgspec.structs.replace(
                 best, drifts=(), open="the tree replaces an attribute of this name"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from pinproof.tree import DiskFiles, Tree
@@ -26,6 +26,21 @@ def python_files(tree: Tree, packages: tuple[str, ...]) -> list[Listed]:
         found = [f for package in packages for f in _walk(os.fspath(tree.files.root), package)]
         return sorted(found)
     return [Listed(path, None) for package in packages for path in tree.files.paths(package, ".py")]
+
+
+def packages(tree: Tree) -> tuple[str, ...]:
+    """The import packages of a tree: its own on disk, every one that a release's wheel holds."""
+    if tree.kind != "release":
+        return (tree.package,)
+    tops = {path.split("/", 1)[0] for path in tree.files.paths("", ".py") if "/" in path}
+    return tuple(sorted(top for top in tops if top.isidentifier())) or (tree.package,)
+
+
+def prefetch(tree: Tree, names: tuple[str, ...]) -> None:
+    """Bring a release's Python files here with as few requests as their places in the wheel allow."""
+    fetch = getattr(tree.files, "prefetch", None)
+    if fetch is not None:
+        fetch([path for name in names for path in tree.files.paths(name, ".py")])
 
 
 def _walk(root: str, folder: str) -> Iterator[Listed]:
@@ -72,8 +87,11 @@ def read(tree: Tree, listed: Listed) -> bytes | None:
         os.close(handle)
 
 
-def exists(tree: Tree, path: str) -> bool:
-    """Whether the tree has a regular file of this path."""
-    if isinstance(tree.files, DiskFiles):
-        return os.path.isfile(f"{tree.files.root}/{path}")  # noqa: PTH113 - thousands of these a run
-    return tree.read(path) is not None
+def existence(tree: Tree, names: tuple[str, ...]) -> Callable[[str], bool]:
+    """A quick answer to whether the tree has a Python file of a path."""
+    files = tree.files
+    if isinstance(files, DiskFiles):
+        root = os.fspath(files.root)
+        return lambda path: os.path.isfile(f"{root}/{path}")  # noqa: PTH113 - thousands of these a run
+    known = frozenset(path for name in names for path in files.paths(name, ".py"))
+    return known.__contains__

@@ -49,7 +49,10 @@ class Libraries:
                 self._found[watched.name] = None
                 hint = error.hint or _hint(watched)
                 self.unchecked[watched.name] = Unchecked(
-                    library=watched.name, reason=error.message, hint=hint
+                    library=watched.name,
+                    reason=error.message,
+                    hint=hint,
+                    pinned=self.pin(watched) is not None or watched.name in self._overrides,
                 )
         return self._found[watched.name]
 
@@ -181,12 +184,15 @@ def _hint(watched: Watched) -> str:
 
 
 def from_spec(watched: Watched, spec: str) -> Snapshot:
-    """The signatures that a user's SPEC names: a version, a folder, a wheel, a snapshot file, a commit.
+    """The signatures that a user's SPEC names: a version, a folder, a snapshot file, `git+URL@COMMIT`,
+    or the release of an engine that vendors it (`vllm==0.28.0`).
 
     Raises:
         InputError: it is none of these, or there is no such library there.
         CannotCheck: it cannot be fetched.
     """
+    if re.fullmatch(r"[A-Za-z0-9._-]+==\S+", spec) and spec.split("==")[0] not in watched.pinned_as:
+        return from_vendored(watched, spec)
     if spec.startswith("git+"):
         url, _, commit = spec.removeprefix("git+").rpartition("@")
         return from_commit(watched, commit, url)

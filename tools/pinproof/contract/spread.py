@@ -27,18 +27,15 @@ _ROUNDS = 3
 _OF_LIBRARY = (LibraryModule, LibraryMember, LibraryInstance, OpenMember, Partial, Absent)
 
 
-def relevant(evaluator: Evaluator, files: Sequence[str] | None = None) -> tuple[list[str], int]:
-    """The files to check, and how many were looked at.
+def relevant(evaluator: Evaluator) -> tuple[list[str], int]:
+    """The files that can reach a library, and how many were looked at.
 
-    Args:
-        evaluator: follows the names that files export; what it finds is kept in its engine.
-        files: look at these only; the others count as far as these import from them.
+    What the files export is kept in the evaluator's engine, as `carried`.
     """
     engine = evaluator.engine
     importing: dict[str, list[scan.Imported]] = {}
     direct: list[str] = []
-    listed = python_files(engine.tree, engine.packages)
-    for item in listed:
+    for item in python_files(engine.tree, engine.packages):
         data = read(engine.tree, item)
         if data is None:
             continue
@@ -55,8 +52,21 @@ def relevant(evaluator: Evaluator, files: Sequence[str] | None = None) -> tuple[
         chosen.update(dict.fromkeys(fresh))
         if not fresh:
             break
-    wanted = sorted(chosen) if files is None else [f for f in files if f in chosen]
-    return wanted, len(importing) if files is None else len(files)
+    return sorted(chosen), len(importing)
+
+
+def prepare(evaluator: Evaluator, files: Sequence[str]) -> None:
+    """Learn what a few files import from others of the tree, without looking at the rest of it."""
+    engine = evaluator.engine
+    for path in files:
+        name, package = module_of(path)
+        for item in scan.imports(engine.tree.read(path) or b""):
+            module = absolute(name, package, item.module, item.level) if item.level else item.module
+            source = engine.module(module) if engine.has_module(module) else None
+            if source is not None and module not in engine.carried:
+                names = _exported(evaluator, source)
+                if names:
+                    engine.carried[module] = names
 
 
 def _takes(path: str, found: Iterable[scan.Imported], carried: dict[str, set[str]]) -> bool:

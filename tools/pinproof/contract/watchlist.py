@@ -49,6 +49,7 @@ class Platforms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
+    engines: tuple[str, ...] = ()
     library: list[Watched] = []
     decorators: Decorators = Decorators()
     platforms: Platforms = Platforms()
@@ -68,6 +69,11 @@ def shipped() -> tuple[Watched, ...]:
 def decorators() -> Decorators:
     """What is known of other packages' decorators."""
     return _shipped().decorators
+
+
+def engines() -> tuple[str, ...]:
+    """The import packages of the engines to look for in a tree, the likeliest first."""
+    return _shipped().engines
 
 
 def platforms() -> Platforms:
