@@ -11,13 +11,14 @@ from pathlib import Path
 
 import msgspec
 
+from pinproof.contract import memory
 from pinproof.contract import snapshot as snapshots
 from pinproof.contract.library import Library
 from pinproof.contract.model import LibraryUsed, Unchecked
 from pinproof.contract.snapshot import Snapshot
 from pinproof.contract.watchlist import Watched
 from pinproof.errors import CannotCheck, InputError, PinproofError
-from pinproof.paths import atomic_write, cache_dir
+from pinproof.paths import atomic_write
 from pinproof.pins import Pin, find_pin, read_pins
 from pinproof.tree import DiskFiles, Files, Tree
 
@@ -263,10 +264,15 @@ def from_commit(watched: Watched, commit: str, url: str | None) -> Snapshot:
     found = shipped(watched.name, commit)
     if found is not None:
         return msgspec.structs.replace(found, source=f"snapshot of {found.version[:8]} ({found.source})")
-    cached = cache_dir("signatures") / f"{watched.name}-{commit}.json"
+    cached = memory.signature_file(watched.name, commit)
     with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
         return snapshots.decode(cached.read_bytes())
-    found = _fetched(watched, commit, url or watched.repository)
+    memory.refuse_again(cached.name)
+    try:
+        found = _fetched(watched, commit, url or watched.repository)
+    except CannotCheck as error:
+        memory.remember_refusal(cached.name, error)
+        raise
     atomic_write(cached, snapshots.encode(found))
     return found
 
@@ -318,6 +324,10 @@ def newest(project: str, specifier: str) -> str:
     Raises:
         InputError: none does.
     """
+    return memory.recall(f"newest {project} {specifier}", lambda: _newest(project, specifier))
+
+
+def _newest(project: str, specifier: str) -> str:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     from pinproof.releases import versions
@@ -341,7 +351,7 @@ def from_release(watched: Watched, projects: Iterable[str], version: str) -> Sna
     """
     failure: PinproofError | None = None
     for project in projects:
-        cached = cache_dir("signatures") / f"{project}-{version}.json"
+        cached = memory.signature_file(project, version)
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
             return snapshots.decode(cached.read_bytes())
         try:
