@@ -24,22 +24,34 @@ class Site(NamedTuple):
 
 def sites(relevant: Relevant) -> Iterator[Site]:
     """Every call, attribute and import in the statements of a file that can matter."""
-    for scope, step in relevant.statements():
+    for scope, step in relevant.statements:
         node, here = step.node, Position(scope, step.path, step.order)
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (Site(alias, here, node) for alias in node.names)
         else:
-            yield from (s for s in _expressions(node, here) if _names(s.node) & relevant.names)
+            yield from (s for s in _expressions(node, here) if not relevant.names.isdisjoint(_names(s.node)))
 
 
 def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
     """The identifiers of the thing that is called or accessed, its arguments left out."""
-    inner: ast.AST = node.func if isinstance(node, ast.Call) else node
-    return {
-        child.id if isinstance(child, ast.Name) else child.attr
-        for child in ast.walk(inner)
-        if isinstance(child, ast.Name | ast.Attribute)
-    }
+    found: set[str] = set()
+    inner: ast.AST = node
+    while True:
+        if isinstance(inner, ast.Attribute):
+            found.add(inner.attr)
+            inner = inner.value
+        elif isinstance(inner, ast.Call):
+            if inner is not node or isinstance(inner.func, ast.Call):
+                found.update(a.id for a in inner.args if isinstance(a, ast.Name))
+            if isinstance(inner.func, ast.Name) and inner.func.id == "getattr":
+                found.update(a.id for a in inner.args if isinstance(a, ast.Name))
+            inner = inner.func
+        elif isinstance(inner, ast.Subscript):
+            inner = inner.value
+        else:
+            if isinstance(inner, ast.Name):
+                found.add(inner.id)
+            return found
 
 
 def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:

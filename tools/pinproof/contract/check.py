@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 
 from pinproof.contract import calls, spread
@@ -39,8 +41,30 @@ def check_tree(
     Raises:
         InputError: a SPEC in `libraries` names no watched library.
     """
-    watch = tuple(watched or shipped_watchlist())
-    found = Libraries(tree, libraries or {})
+    with without_gc():
+        return _check(tree, callee, files, libraries or {}, tuple(watched or shipped_watchlist()))
+
+
+@contextlib.contextmanager
+def without_gc() -> Iterator[None]:
+    """Syntax trees are large and hold no cycles worth collecting: the collector only costs time."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+def _check(
+    tree: Tree,
+    callee: str | None,
+    files: Sequence[str] | None,
+    libraries: Mapping[str, str],
+    watch: tuple[Watched, ...],
+) -> Report:
+    found = Libraries(tree, libraries)
     engine = Engine(tree, watch, found)
     evaluator = Evaluator(engine)
     prefetch(tree, engine.packages)

@@ -15,6 +15,9 @@ from pinproof.contract.scopes import Scope, Step, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5
+_WORD = re.compile(rb"[A-Za-z_]\w*")
+# A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`; no call's result.
+_HANDED_ON = re.compile(rb"([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?([A-Za-z_]\w*)\b(?!\s*\()")
 
 
 class Relevant:
@@ -28,30 +31,31 @@ class Relevant:
     def __init__(self, file: SourceFile, seeds: Iterable[str]) -> None:
         self._lines = file.data.split(b"\n")
         self.names = set(seeds)
-        self._scopes = list(scopes(file.scope))
+        self._statements = [
+            (scope, step, text, set(_WORD.findall(text)))
+            for scope in scopes(file.scope)
+            for step in scope.steps
+            for text in (self._text(step.node),)
+        ]
         self._spread()
-
-    def statements(self) -> Iterator[tuple[Scope, Step]]:
-        """The statements whose own text holds one of the names."""
-        pattern = _pattern(self.names)
-        for scope in self._scopes:
-            for step in scope.steps:
-                if pattern.search(self._text(step.node)):
-                    yield scope, step
+        words = {name.encode() for name in self.names}
+        self.statements = [
+            (scope, step) for scope, step, _, found in self._statements if not words.isdisjoint(found)
+        ]
+        self._statements, self._lines = [], []
 
     def _spread(self) -> None:
         fresh = set(self.names)
         for _ in range(_ROUNDS):
             if not fresh:
                 return
-            pattern, handed = _pattern(fresh), _handed_on(fresh)
+            words = {name.encode() for name in fresh}
             found: set[str] = set()
-            for scope in self._scopes:
-                for step in scope.steps:
-                    text = self._text(step.node)
-                    if pattern.search(text):
-                        found.update(_receivers(step.node, scope, fresh))
-                        found.update(name.decode() for name in handed.findall(text))
+            for scope, step, text, held in self._statements:
+                if not words.isdisjoint(held):
+                    found.update(_receivers(step.node, scope, fresh))
+                    if b"=" in text:
+                        found.update(k.decode() for k, v in _HANDED_ON.findall(text) if v in words)
             fresh = found - self.names
             self.names |= fresh
 
@@ -63,16 +67,6 @@ class Relevant:
         body = getattr(node, "body", None)
         last = max(first, body[0].lineno - 1) if isinstance(body, list) and body else node.end_lineno or first
         return self._lines[first - 1] if first == last else b"\n".join(self._lines[first - 1 : last])
-
-
-def _pattern(names: set[str]) -> re.Pattern[bytes]:
-    return re.compile(rb"\b(?:" + b"|".join(re.escape(n.encode()) for n in sorted(names)) + rb")\b")
-
-
-def _handed_on(names: set[str]) -> re.Pattern[bytes]:
-    """Keywords that hand a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`."""
-    inner = b"|".join(re.escape(n.encode()) for n in sorted(names))
-    return re.compile(rb"([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?(?:" + inner + rb")\b(?!\s*\()")
 
 
 def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
