@@ -10,6 +10,7 @@ from pinproof import __version__
 EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
     "apply": "apply the patches where they are needed; --revert takes them back",
+    "contract": "check every call into the kernel libraries against the versions pinned",
     "verdict": "say whether a patch is needed on a tree, and why",
     "check": "compile the touched files and run the tree's own pre-commit hooks on them",
     "review": "read a patch hunk by hunk and put your name to it",

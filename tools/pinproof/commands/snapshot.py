@@ -37,13 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Take the snapshot and write it."""
+    from pinproof.contract import memory
     from pinproof.contract import snapshot as snapshots
     from pinproof.contract.watchlist import find, load
-    from pinproof.paths import atomic_write, cache_dir
+    from pinproof.paths import atomic_write
 
     watched = find(load(args.watch), args.library)
     found = _take(watched, args)
-    target: Path = args.output or cache_dir("signatures") / f"{watched.name}-{found.version}.json"
+    target: Path = args.output or memory.signature_file(watched.name, found.version)
     if args.output is None and ("/" in found.version or found.version.startswith(".")):
         raise InputError(
             f"{found.version!r} is no version to keep it under", hint="give --version or -o FILE"

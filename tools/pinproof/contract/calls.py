@@ -10,8 +10,8 @@ from pinproof.contract import dicts
 from pinproof.contract.binding import Arguments
 from pinproof.contract.evaluate import Evaluator, Position
 from pinproof.contract.relevant import Relevant
-from pinproof.contract.scopes import Scope, own_expressions
-from pinproof.contract.values import Sequence
+from pinproof.contract.scopes import own_expressions
+from pinproof.contract.values import UNKNOWN, Sequence
 
 
 class Site(NamedTuple):
@@ -24,22 +24,34 @@ class Site(NamedTuple):
 
 def sites(relevant: Relevant) -> Iterator[Site]:
     """Every call, attribute and import in the statements of a file that can matter."""
-    for scope, step in relevant.statements():
+    for scope, step in relevant.statements:
         node, here = step.node, Position(scope, step.path, step.order)
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (Site(alias, here, node) for alias in node.names)
         else:
-            yield from (s for s in _expressions(node, here) if _names(s.node) & relevant.names)
+            yield from (s for s in _expressions(node, here) if not relevant.names.isdisjoint(_names(s.node)))
 
 
 def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
     """The identifiers of the thing that is called or accessed, its arguments left out."""
-    inner: ast.AST = node.func if isinstance(node, ast.Call) else node
-    return {
-        child.id if isinstance(child, ast.Name) else child.attr
-        for child in ast.walk(inner)
-        if isinstance(child, ast.Name | ast.Attribute)
-    }
+    found: set[str] = set()
+    inner: ast.AST = node
+    while True:
+        if isinstance(inner, ast.Attribute):
+            found.add(inner.attr)
+            inner = inner.value
+        elif isinstance(inner, ast.Call):
+            if inner is not node or isinstance(inner.func, ast.Call):
+                found.update(a.id for a in inner.args if isinstance(a, ast.Name))
+            if isinstance(inner.func, ast.Name) and inner.func.id == "getattr":
+                found.update(a.id for a in inner.args if isinstance(a, ast.Name))
+            inner = inner.func
+        elif isinstance(inner, ast.Subscript):
+            inner = inner.value
+        else:
+            if isinstance(inner, ast.Name):
+                found.add(inner.id)
+            return found
 
 
 def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:
@@ -51,20 +63,39 @@ def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:
                 isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
             ):
                 yield Site(node, here, statement)
-            inner = here
-            if isinstance(node, ast.Lambda):
-                inner = Position(Scope(here.scope.file, node, here.scope, "<lambda>"))
-            elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                inner = _comprehension(node, here)
-            stack.extend((child, inner) for child in ast.iter_child_nodes(node))
+            stack.extend(_children(node, here))
+
+
+def _children(node: ast.AST, at: Position) -> Iterator[tuple[ast.AST, Position]]:
+    """The parts of an expression, each with what is known where it is evaluated."""
+    if isinstance(node, ast.Lambda):
+        inner = Position(at.scope.inner(node, "<lambda>"), when=at.when)
+        yield node.body, inner
+    elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+        inner = _comprehension(node, at)
+        yield from ((child, inner) for child in ast.iter_child_nodes(node))
+    elif isinstance(node, ast.IfExp):
+        yield node.test, at
+        yield node.body, _under(at, node.test, True)
+        yield node.orelse, _under(at, node.test, False)
+    elif isinstance(node, ast.BoolOp):
+        for index, value in enumerate(node.values):
+            inner = at
+            for earlier in node.values[:index]:
+                inner = _under(inner, earlier, isinstance(node.op, ast.And))
+            yield value, inner
+    else:
+        yield from ((child, at) for child in ast.iter_child_nodes(node))
+
+
+def _under(at: Position, test: ast.expr, answer: bool) -> Position:
+    return Position(at.scope, at.path, at.order, (*at.when, (test, answer, test.lineno)))
 
 
 def _comprehension(
     node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, at: Position
 ) -> Position:
     """The scope of a comprehension: its targets hide outer names."""
-    from pinproof.contract.values import UNKNOWN
-
     names = {
         child.id
         for generator in node.generators
@@ -72,7 +103,7 @@ def _comprehension(
         if isinstance(child, ast.Name)
     }
     scope = at.scope.called_with({**at.scope.arguments, **dict.fromkeys(names, UNKNOWN)})
-    return Position(scope, at.path, at.order)
+    return Position(scope, at.path, at.order, at.when)
 
 
 def arguments(evaluator: Evaluator, node: ast.Call, at: Position) -> Arguments:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping, Sequence
 
-from pinproof.contract import calls as callsites
-from pinproof.contract.binding import Arguments, bind
-from pinproof.contract.calls import Site
-from pinproof.contract.engine import Engine, SourceFile
+from pinproof.contract import calls, spread
+from pinproof.contract.engine import Engine
 from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.model import CallCheck, Drift, Place, Report, Signature, Unread
+from pinproof.contract.judge import judge
+from pinproof.contract.listing import prefetch, python_files
+from pinproof.contract.model import CallCheck, Report, Unread
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.sources import Libraries
-from pinproof.contract.summary import Function
-from pinproof.contract.values import Absent, LibraryMember, OpenMember, Value
 from pinproof.contract.watchlist import Watched
 from pinproof.contract.watchlist import shipped as shipped_watchlist
 from pinproof.tree import Tree
@@ -27,6 +26,7 @@ def check_tree(
     files: Sequence[str] | None = None,
     libraries: Mapping[str, str] | None = None,
     watched: Sequence[Watched] | None = None,
+    cached: bool = False,
 ) -> Report:
     """Check the calls a tree makes into watched libraries; nothing of the tree is imported or run.
 
@@ -36,104 +36,72 @@ def check_tree(
         files: only calls in these files, by path in the tree; others are read as far as they are needed.
         libraries: library name to SPEC (see sources.from_spec), over what the tree vendors and pins.
         watched: the watch list; default is the shipped one.
+        cached: reuse what an earlier run found, where nothing that it depends on has changed.
 
     Raises:
         InputError: a SPEC in `libraries` names no watched library.
     """
-    watch = tuple(watched or shipped_watchlist())
-    found = Libraries(tree, libraries or {})
+    with without_gc():
+        return _check(tree, callee, files, libraries or {}, tuple(watched or shipped_watchlist()))
+
+
+@contextlib.contextmanager
+def without_gc() -> Iterator[None]:
+    """Syntax trees are large and hold no cycles worth collecting: the collector only costs time."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+def _check(
+    tree: Tree,
+    callee: str | None,
+    files: Sequence[str] | None,
+    libraries: Mapping[str, str],
+    watch: tuple[Watched, ...],
+) -> Report:
+    found = Libraries(tree, libraries)
     engine = Engine(tree, watch, found)
-    checker = _Checker(engine, callee)
-    paths = list(files) if files is not None else list(tree.files.paths("", ".py"))
-    tree.prefetch(paths)
-    checks = [check for path in paths for check in checker.file(path)]
+    evaluator = Evaluator(engine)
+    if files is None:
+        prefetch(tree, engine.packages)
+    if files is not None:
+        chosen, seen = list(files), len(files)
+        spread.prepare(evaluator, files)
+    elif callee is None:
+        chosen, seen = spread.relevant(evaluator)
+    else:
+        chosen = [f.path for f in python_files(tree, engine.packages)]
+        seen = len(chosen)
+    checks = [check for path in chosen for check in check_file(evaluator, path, callee)]
     return Report(
         tree=tree.name,
         calls=sorted(checks, key=lambda c: (c.file, c.line, c.col)),
         libraries=[found.used[name] for name in sorted(found.used)],
         unchecked=[found.unchecked[name] for name in sorted(found.unchecked)],
         unread=[Unread(file=path, reason=reason) for path, reason in sorted(engine.unread.items())],
-        files_seen=len(paths),
-        files_parsed=len(engine.read_paths),
+        files_seen=seen,
+        files_parsed=engine.parsed,
     )
 
 
-class _Checker:
-    def __init__(self, engine: Engine, callee: str | None) -> None:
-        self.engine = engine
-        self.callee = callee
-        self.evaluator = Evaluator(engine)
-        self.name = callee.rsplit(".", 1)[-1].encode() if callee else None
-
-    def file(self, path: str) -> Iterable[CallCheck]:
-        data = self.engine.tree.read(path)
-        if data is None or (self.name is not None and self.name not in data):
-            return
-        file = self.engine.file(path)
-        if file is None:
-            return
-        for site in callsites.sites(
-            Relevant(file, [self.name.decode()] if self.name else self.engine.seeds(file))
-        ):
-            if isinstance(site.node, ast.Call):
-                yield from self._call(file, site, site.node)
-
-    def _call(self, file: SourceFile, site: Site, node: ast.Call) -> Iterable[CallCheck]:
-        values = self.evaluator.value(node.func, site.at)
-        mine = [v for v in values if isinstance(v, LibraryMember | Absent | OpenMember) and self._wanted(v)]
-        if not mine:
-            return
-        arguments = callsites.arguments(self.evaluator, node, site.at)
-        yield self._decide(file, node, mine, values, arguments)
-
-    def _wanted(self, value: LibraryMember | Absent | OpenMember) -> bool:
-        return self.callee is None or value.path == self.callee
-
-    def _decide(
-        self,
-        file: SourceFile,
-        node: ast.Call,
-        mine: Sequence[Value],
-        values: Sequence[Value],
-        arguments: Arguments,
-    ) -> CallCheck:
-        first = mine[0]
-        assert isinstance(first, LibraryMember | Absent | OpenMember)
-        library = first.library if isinstance(first, OpenMember) else first.library.name
-        base = CallCheck(
-            file=file.path, line=node.lineno, col=node.col_offset + 1, callee=first.path, library=library,
-            keywords=arguments.names,
-        )  # fmt: skip
-        return _replace(base, **self._outcome(mine, values, arguments))
-
-    def _outcome(
-        self, mine: Sequence[Value], values: Sequence[Value], arguments: Arguments
-    ) -> dict[str, object]:
-        first = mine[0]
-        if isinstance(first, OpenMember):
-            return {"open": first.reason}
-        if isinstance(first, Absent):
-            drift = Drift(kind="missing-attribute", names=(first.path,))
-            return {"drifts": (drift,)}
-        assert isinstance(first, LibraryMember)
-        signature = signature_of(first)
-        if signature is None:
-            return {"open": "its signature cannot be read"}
-        return {"drifts": bind(signature, arguments), "signature": signature}
-
-
-def signature_of(value: LibraryMember) -> Signature | None:
-    """The signature of a library function."""
-    entry = value.member.entry
-    if not isinstance(entry, Function) or entry.decorators:
-        return None
-    module = value.library.module(value.member.module)
-    file = module.file if module else value.member.module
-    place = Place(source=value.library.label, file=file, line=entry.line)
-    return Signature(name=value.path, parameters=entry.parameters, place=place)
-
-
-def _replace(check: CallCheck, **changes: object) -> CallCheck:
-    import msgspec
-
-    return msgspec.structs.replace(check, **changes)
+def check_file(evaluator: Evaluator, path: str, callee: str | None) -> Iterator[CallCheck]:
+    """The checks of one file; only those of `callee` when that is given."""
+    engine = evaluator.engine
+    name = callee.rsplit(".", 1)[-1] if callee else None
+    if name is not None and name.encode() not in (engine.tree.read(path) or b""):
+        return
+    file = engine.file(path)
+    if file is None:
+        return
+    seen: set[tuple[int, int, str]] = set()
+    for site in calls.sites(Relevant(file, [name]) if name else evaluator.relevant(file)):
+        for check in judge(evaluator, site):
+            key = (check.line, check.col, check.callee)
+            if key not in seen and (callee is None or check.callee == callee):
+                seen.add(key)
+                yield check

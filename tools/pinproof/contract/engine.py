@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
+from pinproof.contract import listing, scan
 from pinproof.contract.library import Library
 from pinproof.contract.modules import absolute, parse
-from pinproof.contract.scopes import Binding, Scope, bound_by
+from pinproof.contract.scopes import Binding, Scope, bound_by, scopes
 from pinproof.contract.signatures import FunctionNode
 from pinproof.contract.watchlist import Watched
 from pinproof.tree import Tree
@@ -23,11 +24,22 @@ class SourceFile:
         self.data = data
         self.tree = tree
         self.scope = Scope(self, tree, None, module)
+        self._patched: set[str] | None = None
         self._globals: dict[str, list[tuple[Scope, Binding]]] | None = None
 
     def absolute(self, source: str | None, level: int) -> str:
         """The absolute module of a `from ... import` in this file."""
         return absolute(self.module, self.package, source, level)
+
+    def patched(self) -> set[str]:
+        """Attribute names that this file sets on objects other than `self`."""
+        if self._patched is None:
+            self._patched = set()
+            for scope in scopes(self.scope):
+                for step in scope.steps:
+                    if isinstance(step.node, ast.Assign):
+                        self._patched.update(_set_elsewhere(step.node))
+        return self._patched
 
     def set_in_functions(self) -> dict[str, list[tuple[Scope, Binding]]]:
         """Module names that functions bind through `global`."""
@@ -40,7 +52,7 @@ class SourceFile:
     def _read_globals(self, scope: Scope) -> None:
         for step in scope.steps:
             if isinstance(step.node, FunctionNode | ast.ClassDef):
-                inner = Scope(self, step.node, scope, step.node.name)
+                inner = scope.inner(step.node, step.node.name, step)
                 if not isinstance(step.node, ast.ClassDef):
                     self._read_function(inner)
                 self._read_globals(inner)
@@ -56,8 +68,18 @@ class SourceFile:
                     self._globals.setdefault(name, []).append((scope, binding))
 
 
+def _set_elsewhere(node: ast.Assign) -> Iterator[str]:
+    for target in node.targets:
+        if isinstance(target, ast.Attribute):
+            owner = target.value.id if isinstance(target.value, ast.Name) else ""
+            if owner not in ("self", "cls"):
+                yield target.attr
+
+
 class Engine:
     """The modules of a tree, and the watched libraries they may call.
+
+    Only files that import a watched library, or a name that another file makes of one, are parsed.
 
     Args:
         tree: the tree.
@@ -72,11 +94,19 @@ class Engine:
         self._library = library
         self._by_import = {name: w for w in watched for name in w.imports}
         self._vendored = {place: (w, name) for w in watched for name, place in w.vendored.items()}
+        self._tops = frozenset((*self._by_import, *self._vendored))
+        self._needles = tuple(name.encode() for name in self._by_import)
         self._files: dict[str, SourceFile | None] = {}
-        self._known: dict[str, bool] = {}
-        self._tops = {tree.package}
+        self._known: dict[str, str | None] = {}
+        self.packages = listing.packages(tree)
+        self._exists = listing.existence(tree, self.packages)
+        self.carried: dict[str, set[str]] = {}
+        """Names of the tree's modules that stand for something of a watched library, by module."""
         self.unread: dict[str, str] = {}
-        self.read_paths: set[str] = set()
+        self.dependencies: set[str] = set()
+        self.parsed = 0
+
+    # -- libraries ---------------------------------------------------------------------------------
 
     def watched(self, module: str) -> tuple[Watched, str] | None:
         """The watched library a module belongs to, and the module's name in it; None for no such."""
@@ -86,42 +116,60 @@ class Engine:
         found = self._by_import.get(module.split(".", 1)[0])
         return (found, module) if found else None
 
-    def seeds(self, file: SourceFile) -> set[str]:
-        """The identifiers that may lead from this file to a watched library."""
-        return set(self._by_import)
-
     def library(self, watched: Watched) -> Library | None:
         """The signatures of a watched library, None when they cannot be had."""
         return self._library(watched)
 
-    def has_module(self, name: str) -> bool:
-        """Whether the tree has a module of this name; it is not parsed for that."""
-        if name.split(".", 1)[0] not in self._tops:
-            return False
-        found = self._known.get(name)
-        if found is None:
-            stem = name.replace(".", "/")
-            found = any(self.tree.read(p) is not None for p in (f"{stem}/__init__.py", f"{stem}.py"))
-            self._known[name] = found
+    def mentions(self, data: bytes, found: Iterable[scan.Imported] | None = None) -> bool:
+        """Whether a file imports a watched library; `found` are its import statements, when known."""
+        return scan.mentions(data, scan.imports(data) if found is None else found, self._tops, self._needles)
+
+    def seeds(self, file: SourceFile) -> set[str]:
+        """The identifiers in a file that may lead to a watched library."""
+        found = {name.rpartition(".")[2] for name in self._tops}
+        for item in scan.imports(file.data):
+            module = file.absolute(item.module, item.level)
+            found.update(self.carried.get(module, set()).intersection(item.names))
+            found.update(n for n in item.names if f"{module}.{n}" in self.carried)
+            if not item.names and module in self.carried:
+                found.add(module.rpartition(".")[2])
         return found
 
+    # -- the tree's own modules --------------------------------------------------------------------
+
+    def has_module(self, name: str) -> bool:
+        """Whether the tree has a module of this name; it is not parsed for that."""
+        return self._path(name) is not None
+
+    def _path(self, name: str) -> str | None:
+        if name.split(".", 1)[0] not in self.packages:
+            return None
+        if name not in self._known:
+            stem = name.replace(".", "/")
+            tried = (f"{stem}/__init__.py", f"{stem}.py")
+            self.dependencies.update(tried)
+            self._known[name] = next((p for p in tried if self._exists(p)), None)
+        return self._known[name]
+
     def module(self, name: str) -> SourceFile | None:
-        """The parsed file of one of the tree's modules, None when the tree has no such module."""
-        stem = name.replace(".", "/")
-        return self.file(f"{stem}/__init__.py") or self.file(f"{stem}.py")
+        """The parsed file of one of the tree's modules, None when it has none that can matter."""
+        path = self._path(name)
+        if path is None:
+            return None
+        if path not in self._files and name not in self.carried:
+            data = self.tree.read(path)
+            if data is None or not self.mentions(data):
+                self._files[path] = None
+        return self.file(path)
 
     def file(self, path: str) -> SourceFile | None:
         """One parsed file of the tree, None when it is not there or does not parse."""
+        self.dependencies.add(path)
         if path not in self._files:
             self._files[path] = self._parse(path)
         return self._files[path]
 
-    def forget(self, path: str) -> None:
-        """Drop a parsed file: syntax trees are large."""
-        self._files.pop(path, None)
-
     def _parse(self, path: str) -> SourceFile | None:
-        self.read_paths.add(path)
         data = self.tree.read(path)
         if data is None:
             return None
@@ -129,6 +177,12 @@ class Engine:
         if isinstance(tree, str):
             self.unread[path] = tree
             return None
-        name = path.removesuffix(".py")
-        package = name.endswith("/__init__")
-        return SourceFile(path, name.removesuffix("/__init__").replace("/", "."), package, data, tree)
+        self.parsed += 1
+        name, package = module_of(path)
+        return SourceFile(path, name, package, data, tree)
+
+
+def module_of(path: str) -> tuple[str, bool]:
+    """The dotted name of a file of the tree, and whether it is a package's `__init__`."""
+    name = path.removesuffix(".py")
+    return name.removesuffix("/__init__").replace("/", "."), name.endswith("/__init__")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from pinproof.contract import dicts
+from pinproof.contract import attributes, dicts, results
 from pinproof.contract.engine import Engine, SourceFile
+from pinproof.contract.guards import is_fallback, is_type_checking
 from pinproof.contract.library import Library, Member
+from pinproof.contract.relevant import Relevant
 from pinproof.contract.scopes import Binding, Path, Scope, reaching
 from pinproof.contract.signatures import FunctionNode, annotation
-from pinproof.contract.summary import Class, Function
 from pinproof.contract.values import (
     NONE,
     UNKNOWN,
@@ -26,32 +27,42 @@ from pinproof.contract.values import (
     LibraryMember,
     LibraryModule,
     OpenMember,
-    Partial,
     Sequence,
     Unknown,
     Value,
     Values,
     union,
 )  # fmt: skip
+from pinproof.contract.watchlist import decorators
 
 # How many calls are followed into one another: a getter through a cache through a factory.
-_DEEPEST = 8
+_DEEPEST = 6
+# Expressions evaluated for one question before it is given up as unknown: real code needs some hundreds.
+_BUDGET = 4000
 # Decorators that leave a function what it is, as far as calling it goes.
-_TRANSPARENT = {
-    "functools.cache", "functools.lru_cache", "functools.wraps", "staticmethod", "classmethod", "torch.no_grad",
-    "torch.inference_mode", "torch.compiler.disable", "torch._dynamo.disable", "typing.no_type_check",
-}  # fmt: skip
+_TRANSPARENT = {"staticmethod", "classmethod", "property"}
 
 
 class Position:
-    """Where an expression stands: its scope, the branches around it, its place in the order."""
+    """Where an expression stands: its scope, the branches around it, its place in the order.
 
-    __slots__ = ("order", "path", "scope")
+    `when` are the tests of the expression around it (`a if test else b`, `test and a`), each with the
+    answer under which this part is evaluated, and its line.
+    """
 
-    def __init__(self, scope: Scope, path: Path = (), order: int = 1 << 30) -> None:
+    __slots__ = ("order", "path", "scope", "when")
+
+    def __init__(
+        self,
+        scope: Scope,
+        path: Path = (),
+        order: int = 1 << 30,
+        when: tuple[tuple[ast.expr, bool, int], ...] = (),
+    ) -> None:
         self.scope = scope
         self.path = path
         self.order = order
+        self.when = when
 
 
 class Evaluator:
@@ -61,18 +72,42 @@ class Evaluator:
         self.engine = engine
         self._running: set[tuple[object, ...]] = set()
         self._memo: dict[tuple[object, ...], Values] = {}
+        self._classes: dict[int, EngineClass] = {}
         self._depth = 0
+        self._cut = 0
+        self._spent = 0
+        self._relevant: dict[str, Relevant] = {}
+
+    def relevant(self, file: SourceFile) -> Relevant:
+        """The names and statements of a file that may lead to a watched library."""
+        seeds = self.engine.seeds(file)
+        found = self._relevant.get(file.path)
+        if found is None or not seeds <= found.names:
+            found = self._relevant[file.path] = Relevant(file, seeds)
+        return found
+
+    def begin(self) -> None:
+        """Start on a new question: each has the same allowance."""
+        self._spent = 0
+
+    def at(self, scope: Scope, path: Path = (), order: int = 1 << 30) -> Position:
+        """A position: by default the end of the scope, where all that it binds is bound."""
+        return Position(scope, path, order)
 
     # -- expressions -------------------------------------------------------------------------------
 
     def value(self, node: ast.AST, at: Position) -> Values:
         """What an expression can stand for."""
+        self._spent += 1
+        if self._spent > _BUDGET:
+            self._cut += 1
+            return UNKNOWN
         if isinstance(node, ast.Name):
             return self.name(node.id, at)
         if isinstance(node, ast.Attribute):
-            return self._each(self.value(node.value, at), lambda v: self.attribute(v, node.attr))
+            return self.attributes(self.value(node.value, at), node.attr)
         if isinstance(node, ast.Call):
-            return self._call(node, at)
+            return self.each(self.value(node.func, at), lambda v: self.result(v, node, at))
         if isinstance(node, ast.Constant):
             return (Constant(node.value),)
         if isinstance(node, ast.IfExp):
@@ -91,9 +126,13 @@ class Evaluator:
             return self._subscript(node, at)
         return UNKNOWN
 
-    def _each(self, values: Values, step: object) -> Values:
-        assert callable(step)
+    def each(self, values: Values, step: Callable[[Value], Values]) -> Values:
+        """The values that `step` makes of each of `values`; None is left out: it has nothing to call."""
         return union(*(step(value) for value in values if value != NONE))
+
+    def attributes(self, values: Values, name: str) -> Values:
+        """What `value.name` can stand for, for each of `values`."""
+        return self.each(values, lambda v: self.attribute(v, name))
 
     def _sequence(self, node: ast.Tuple | ast.List, at: Position) -> Values:
         if len(node.elts) > 64 or any(isinstance(e, ast.Starred) for e in node.elts):
@@ -120,13 +159,38 @@ class Evaluator:
         while scope is not None:
             if own or not isinstance(scope.node, ast.ClassDef):
                 if name in scope.arguments:
-                    return scope.arguments[name]  # type: ignore[return-value]
+                    return self._argument(name, scope)
                 if name in scope.bindings:
                     return self._local(name, scope, at if own else None)
             if scope.parent is None:
                 return self.module_name(scope, name)
             scope, own = scope.parent, False
         return UNKNOWN
+
+    def declares_for_checkers(self, module: str, name: str) -> bool:
+        """Whether a module of the tree imports a name under TYPE_CHECKING only, and gives it lazily."""
+        file = self.engine.module(module)
+        bindings = file.scope.bindings.get(name, ()) if file else ()
+        return bool(bindings) and all(any(is_type_checking(arm) for arm in b.path) for b in bindings)
+
+    def is_patched(self, name: str, at: Position) -> bool:
+        """Whether the file sets an attribute of this name on some object."""
+        return name in at.scope.file.patched()
+
+    def sources(self, node: ast.Name | ast.Attribute, at: Position) -> list[tuple[Scope, ast.expr]]:
+        """The expressions whose value a name or a `self.x` may hold, each with its scope."""
+        found: list[tuple[Scope, Binding]] = []
+        if isinstance(node, ast.Name):
+            scope: Scope | None = at.scope
+            while scope is not None and node.id not in scope.bindings:
+                scope = scope.parent
+            if scope is not None:
+                found = [(scope, b) for b in scope.bindings[node.id]]
+        else:
+            for value in self.value(node.value, at):
+                if isinstance(value, EngineInstance):
+                    found += attributes.self_assignments(value.of.scope).get(node.attr, [])
+        return [(s, b.node) for s, b in found if b.kind == "value" and isinstance(b.node, ast.expr)]
 
     def _local(self, name: str, scope: Scope, at: Position | None) -> Values:
         if scope.parent is None:
@@ -153,7 +217,7 @@ class Evaluator:
         main: list[Values] = []
         fallback: list[Values] = []
         for binding in bindings:
-            (fallback if _is_fallback(binding.path) else main).append(self.binding(binding, scope))
+            (fallback if is_fallback(binding.path) else main).append(self.binding(binding, scope))
         values = union(*main) if main else ()
         if fallback and not _is_certain(values):
             values = union(values, *fallback)
@@ -162,18 +226,40 @@ class Evaluator:
 
     def binding(self, binding: Binding, scope: Scope) -> Values:
         """What one binding gives its name."""
-        key = (id(binding.node), id(binding.extra), id(scope))
-        if key in self._memo:
-            return self._memo[key]
+        key = (id(binding.node), id(binding.extra))
+        if key not in scope.memo:
+            found, whole = self._once((*key, id(scope)), lambda: self._bind(binding, scope))
+            if not whole:
+                return found
+            scope.memo[key] = found
+        return scope.memo[key]
+
+    def _once(self, key: tuple[object, ...], step: Callable[[], Values]) -> tuple[Values, bool]:
+        """Evaluate something that may lead back to itself: unknown there.
+
+        Returns:
+            the values, and whether nothing was cut short on the way: only then may they be remembered.
+        """
         if key in self._running:
-            return UNKNOWN
+            self._cut += 1
+            return UNKNOWN, False
         self._running.add(key)
+        cut = self._cut
         try:
-            found = self._bind(binding, scope)
+            return step(), cut == self._cut
         finally:
             self._running.discard(key)
-        if self._depth == 0 and not scope.arguments:
-            self._memo[key] = found
+
+    def _argument(self, name: str, scope: Scope) -> Values:
+        """What a followed function's parameter was given; its annotation when that is not known."""
+        given = scope.arguments[name]
+        if isinstance(given, tuple):
+            return given
+        found, whole = self._once((name, id(scope)), given)
+        if all(isinstance(v, Unknown) for v in found) and name in scope.bindings:
+            found = self._bindings(scope.bindings[name], scope)
+        if whole:
+            scope.arguments[name] = found
         return found
 
     def _bind(self, binding: Binding, scope: Scope) -> Values:
@@ -185,14 +271,15 @@ class Evaluator:
             name = binding.extra.name if binding.extra.asname else binding.extra.name.split(".")[0]
             return self.module(name)
         if binding.kind == "from":
-            assert isinstance(binding.extra, ast.alias) and isinstance(node, ast.ImportFrom)
+            assert isinstance(binding.extra, ast.alias)
+            assert isinstance(node, ast.ImportFrom)
             return self.imported(file.absolute(node.module, node.level), binding.extra.name)
         if binding.kind == "def":
             assert isinstance(node, FunctionNode)
             return self._function(node, scope)
         if binding.kind == "class":
             assert isinstance(node, ast.ClassDef)
-            return (EngineClass(node, Scope(file, node, scope, f"{scope.name}.{node.name}")),)
+            return (self.engine_class(scope.inner(node, node.name)),)
         if binding.kind == "value":
             return self._assigned(node, binding.extra, at)
         if binding.kind == "unpack":
@@ -223,7 +310,7 @@ class Evaluator:
                 plain = [*function.args.posonlyargs, *function.args.args]
                 names = {d.id for d in function.decorator_list if isinstance(d, ast.Name)}
                 if plain and plain[0] is node and "staticmethod" not in names:
-                    cls = EngineClass(owner.node, owner)  # type: ignore[arg-type]
+                    cls = self.engine_class(owner)
                     return (cls if "classmethod" in names else EngineInstance(cls),)
             if node.annotation is None or scope.parent is None:
                 return UNKNOWN
@@ -240,8 +327,8 @@ class Evaluator:
         first, *rest = text.split(".")
         values = self.name(first, Position(at.scope))
         for part in rest:
-            values = self._each(values, lambda v, part=part: self.attribute(v, part))
-        return self._each(values, self._instance_of)
+            values = self.attributes(values, part)
+        return self.each(values, self._instance_of)
 
     def _instance_of(self, value: Value) -> Values:
         if isinstance(value, LibraryMember) and value.member.kind == "class":
@@ -250,11 +337,21 @@ class Evaluator:
             return (EngineInstance(value),)
         return UNKNOWN
 
+    def engine_class(self, scope: Scope) -> EngineClass:
+        """The class whose body is `scope`; the same object each time."""
+        found = self._classes.get(id(scope.node))
+        if found is None:
+            assert isinstance(scope.node, ast.ClassDef)
+            found = self._classes[id(scope.node)] = EngineClass(scope.node, scope)
+        return found
+
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Values:
         for decorator in node.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
             names = [v.name for v in self.value(called, Position(scope)) if isinstance(v, External)]
-            if not names or not any(n.removeprefix("builtins.") in _TRANSPARENT for n in names):
+            if not names or not any(
+                n in decorators().keep or n.removeprefix("builtins.") in _TRANSPARENT for n in names
+            ):
                 if not (isinstance(called, ast.Name) and called.id == "property"):
                     return UNKNOWN
         return (EngineFunction(node, scope),)
@@ -282,193 +379,33 @@ class Evaluator:
 
     def imported(self, module: str, name: str) -> Values:
         """What `from module import name` gives."""
-        return self._each(self.module(module), lambda v: self.attribute(v, name))
+        return self.attributes(self.module(module), name)
 
-    # -- attributes --------------------------------------------------------------------------------
+    # -- attributes and calls ----------------------------------------------------------------------
 
     def attribute(self, value: Value, name: str) -> Values:
         """What `value.name` can stand for."""
-        if isinstance(value, LibraryModule):
-            return tuple(self._member(value.library, f"{value.module}.{name}", m)
-                         for m in value.library.members(value.module, name))  # fmt: skip
-        if isinstance(value, EngineModule):
-            return self._engine_attribute(value.name, name)
-        if isinstance(value, External):
-            return (External(f"{value.name}.{name}"),)
-        if isinstance(value, OpenMember):
-            return (OpenMember(value.library, f"{value.path}.{name}", value.reason),)
-        if isinstance(value, Absent):
-            return (Absent(value.library, value.path, value.reason, value.module),)
-        if isinstance(value, EngineInstance):
-            return self._instance_attribute(value, name)
-        return UNKNOWN
-
-    def _member(self, library: Library, path: str, found: Member) -> Value:
-        if found.kind == "module":
-            return LibraryModule(library, found.module)
-        if found.kind == "open":
-            return OpenMember(library.name, path, found.reason)
-        if found.kind == "absent":
-            return Absent(library, path, found.reason)
-        return LibraryMember(library, path, found)
-
-    def _engine_attribute(self, module: str, name: str) -> Values:
-        file = self.engine.module(module)
-        if file is None:
-            return UNKNOWN
-        if name in file.scope.bindings or name in file.set_in_functions():
-            return self.module_name(file.scope, name)
-        if self.engine.has_module(f"{module}.{name}"):
-            return (EngineModule(f"{module}.{name}"),)
-        return UNKNOWN
-
-    def _instance_attribute(self, value: EngineInstance, name: str) -> Values:
-        found: list[Values] = []
-        scope = value.of.scope
-        if name in scope.bindings:
-            for binding in scope.bindings[name]:
-                found.append(self._class_level(binding, scope, value))
-        for inner, binding in self_assignments(value.of.scope).get(name, ()):
-            found.append(self.binding(binding, inner))
-        if found:
-            return union(*found)
-        return UNKNOWN
-
-    def _class_level(self, binding: Binding, scope: Scope, value: EngineInstance) -> Values:
-        values = self.binding(binding, scope)
-        return tuple(
-            EngineFunction(v.node, v.scope, value) if isinstance(v, EngineFunction) else v for v in values
-        )
-
-    # -- calls -------------------------------------------------------------------------------------
-
-    def _call(self, node: ast.Call, at: Position) -> Values:
-        return self._each(self.value(node.func, at), lambda v: self.result(v, node, at))
+        return attributes.attribute(self, value, name)
 
     def result(self, callee: Value, node: ast.Call, at: Position) -> Values:
         """What calling `callee` with the arguments of `node` gives."""
-        if isinstance(callee, External):
-            return self._external(callee.name, node, at)
-        if isinstance(callee, LibraryMember):
-            return self._library_result(callee)
-        if isinstance(callee, EngineClass):
-            return (EngineInstance(callee),)
-        if isinstance(callee, EngineFunction):
-            return self._followed(callee, node, at)
-        if isinstance(callee, OpenMember):
-            return (OpenMember(callee.library, f"{callee.path}()", callee.reason),)
-        return UNKNOWN
+        return results.result(self, callee, node, at)
 
-    def _library_result(self, callee: LibraryMember) -> Values:
-        entry = callee.member.entry
-        if isinstance(entry, Class):
-            return (LibraryInstance(callee.library, callee.path, callee.member),)
-        if isinstance(entry, Function) and entry.returns:
-            first, *rest = entry.returns.split(".")
-            found = callee.library.members(callee.member.module, first)
-            if not rest and len(found) == 1 and found[0].kind == "class":
-                return (LibraryInstance(callee.library, f"{found[0].module}.{found[0].name}", found[0]),)
-        return UNKNOWN
-
-    def _external(self, name: str, node: ast.Call, at: Position) -> Values:
-        arguments = node.args
-        if name in ("importlib.import_module", "builtins.__import__") and arguments:
-            return self._each(self.value(arguments[0], at), self._module_named)
-        if name == "builtins.getattr" and len(arguments) in (2, 3):
-            return self._getattr(node, at)
-        if name == "builtins.dict":
-            return (dicts.constructor(self, node, at),)
-        if name == "functools.partial" and arguments:
-            return self._each(self.value(arguments[0], at), lambda v: self._partial(v, node))
-        if name.startswith("functools.") and len(arguments) == 1:
-            return self.value(arguments[0], at)
-        return UNKNOWN
-
-    def _module_named(self, value: Value) -> Values:
-        if isinstance(value, Constant) and isinstance(value.value, str):
-            return self.module(value.value)
-        return UNKNOWN
-
-    def _getattr(self, node: ast.Call, at: Position) -> Values:
-        groups: list[Values] = []
-        for named in self.value(node.args[1], at):
-            if not (isinstance(named, Constant) and isinstance(named.value, str)):
-                groups.append(UNKNOWN)
-                continue
-            found = self._each(self.value(node.args[0], at), lambda v, n=named.value: self.attribute(v, n))
-            if len(node.args) == 3:  # a default stands in for what is not there
-                absent = any(isinstance(v, Absent) for v in found)
-                found = tuple(v for v in found if not isinstance(v, Absent))
-                found = union(found, self.value(node.args[2], at)) if absent else found
-            groups.append(found)
-        return union(*groups)
-
-    def _partial(self, value: Value, node: ast.Call) -> Values:
-        keywords = tuple(k.arg for k in node.keywords if k.arg)
-        spread = any(k.arg is None for k in node.keywords) or any(
-            isinstance(a, ast.Starred) for a in node.args
-        )
-        return (Partial(value, len(node.args) - 1, keywords, spread),)
-
-    def _followed(self, callee: EngineFunction, node: ast.Call, at: Position) -> Values:
+    def enter(self, key: tuple[object, ...], step: Callable[[], Values], *, keep: bool) -> Values:
+        """Follow a call one level deeper; unknown when it is too deep or runs in a circle."""
+        if key in self._memo:
+            return self._memo[key]
         if self._depth >= _DEEPEST:
+            self._cut += 1
             return UNKNOWN
-        arguments = self._arguments(callee, node, at)
-        scope = Scope(callee.scope.file, callee.node, callee.scope, getattr(callee.node, "name", "<lambda>"))
-        scope = scope.called_with(arguments)
-        key = ("call", id(callee.node), tuple(sorted((k, v) for k, v in arguments.items() if _is_simple(v))))
-        if key in self._running:
-            return UNKNOWN
-        self._running.add(key)
         self._depth += 1
         try:
-            return self._returned(callee, scope)
+            found, whole = self._once(key, step)
         finally:
-            self._running.discard(key)
             self._depth -= 1
-
-    def _returned(self, callee: EngineFunction, scope: Scope) -> Values:
-        if isinstance(callee.node, ast.Lambda):
-            return self.value(callee.node.body, Position(scope))
-        groups: list[Values] = []
-        for step in scope.steps:
-            if isinstance(step.node, ast.Return):
-                groups.append(
-                    (NONE,) if step.node.value is None
-                    else self.value(step.node.value, Position(scope, step.path, step.order))
-                )  # fmt: skip
-        return union(*groups) if groups else (NONE,)
-
-    def _arguments(self, callee: EngineFunction, node: ast.Call, at: Position) -> dict[str, object]:
-        """Values of the callee's parameters; those that cannot be read stay with their annotation."""
-        args = callee.node.args
-        plain = [a.arg for a in (*args.posonlyargs, *args.args)]
-        found: dict[str, object] = {}
-        if callee.bound is not None and plain:
-            found[plain.pop(0)] = (callee.bound,)
-        defaults = [*args.defaults]
-        for name, default in zip(plain[len(plain) - len(defaults) :], defaults, strict=False):
-            found[name] = self.value(default, Position(callee.scope))
-        for only, default_or_none in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-            if default_or_none is not None:
-                found[only.arg] = self.value(default_or_none, Position(callee.scope))
-        if any(isinstance(a, ast.Starred) for a in node.args):
-            return {}
-        for name, given in zip(plain, node.args, strict=False):
-            found[name] = self.value(given, at)
-        names = {*plain, *(a.arg for a in args.kwonlyargs)}
-        for keyword in node.keywords:
-            if keyword.arg in names:
-                found[keyword.arg] = self.value(keyword.value, at)  # type: ignore[index]
-        return {
-            name: value for name, value in found.items() if any(not isinstance(v, Unknown) for v in value)
-        }  # type: ignore[attr-defined]
-
-
-def _is_simple(values: object) -> bool:
-    return isinstance(values, tuple) and all(
-        isinstance(v, Constant) and isinstance(v.value, str) for v in values
-    )
+        if keep and whole:
+            self._memo[key] = found
+        return found
 
 
 def _is_certain(values: Values) -> bool:
@@ -477,48 +414,3 @@ def _is_certain(values: Values) -> bool:
         isinstance(v, LibraryMember | LibraryModule | EngineModule | EngineFunction | EngineClass)
         for v in values
     )
-
-
-def _is_fallback(path: Path) -> bool:
-    """Whether a statement runs only after an import or a lookup has failed."""
-    from pinproof.contract.guards import catches
-
-    return any(
-        arm.handler is not None and catches(arm.handler, "ImportError", "AttributeError") for arm in path
-    )
-
-
-def self_assignments(scope: Scope) -> dict[str, list[tuple[Scope, Binding]]]:
-    """The `self.x = ...` of a class's methods."""
-    cached = scope.arguments.get("self assignments")
-    if cached is None:
-        found: dict[str, list[tuple[Scope, Binding]]] = {}
-        for step in scope.steps:
-            if isinstance(step.node, FunctionNode) and step.node.args.args:
-                inner = Scope(scope.file, step.node, scope, f"{scope.name}.{step.node.name}")
-                _read_self(inner, step.node.args.args[0].arg, found)
-        cached = scope.arguments["self assignments"] = found
-    return cached  # type: ignore[return-value]
-
-
-def _read_self(scope: Scope, name: str, found: dict[str, list[tuple[Scope, Binding]]]) -> None:
-    for step in scope.steps:
-        node = step.node
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        for target in targets:
-            if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
-                continue
-            if target.value.id != name:
-                continue
-            assert isinstance(node, ast.Assign | ast.AnnAssign)
-            declared = node.annotation if isinstance(node, ast.AnnAssign) else None
-            if node.value is not None:
-                binding = Binding("value", node.value, step.path, step.order, declared)
-            else:
-                assert declared is not None
-                binding = Binding("parameter", declared, step.path, step.order)
-            found.setdefault(target.attr, []).append((scope, binding))

@@ -50,7 +50,8 @@ class Member:
 class Library:
     """One watched library at one version."""
 
-    def __init__(self, snapshot: snapshots.Snapshot, label: str) -> None:
+    def __init__(self, snapshot: snapshots.Snapshot, label: str, *, incomplete: str | None = None) -> None:
+        self.incomplete = incomplete
         self.name = snapshot.library
         self.version = snapshot.version
         self.label = label
@@ -82,6 +83,8 @@ class Library:
             if found is not None:
                 if found.open:
                     return Member("open", parent, reason=found.open)
+                if self.incomplete:
+                    return Member("open", name, reason=self.incomplete)
                 return Member("absent", name, reason=f"{self.name} {self.version} has no module {name}")
         return Member("open", name, reason=f"{name} is not among the files of {self.name} {self.version}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function
+from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function, is_overload
 from pinproof.contract.summary import Alias, Entry, Function, Import, Module, Other
 
 # The parser recurses in C and in Python; a file nested deeper than this is not written by people.
@@ -26,7 +26,9 @@ def parse(data: bytes) -> ast.Module | str:
         return f"line {line}: {reason}" if line else str(reason)
 
 
-def summarize(data: bytes, file: str, module: str, *, package: bool) -> Module:
+def summarize(
+    data: bytes, file: str, module: str, *, package: bool, vendored: tuple[str, str] | None = None
+) -> Module:
     """The summary of one module.
 
     Args:
@@ -34,18 +36,20 @@ def summarize(data: bytes, file: str, module: str, *, package: bool) -> Module:
         file: its path, for places.
         module: its dotted name, for relative imports.
         package: whether it is an `__init__`.
+        vendored: where the copy lies as a module, and the library's own name: imports of the one mean the other.
     """
     tree = parse(data)
     if isinstance(tree, str):
         return Module(file=file, package=package, open=f"{file} does not parse ({tree})")
-    return _Reader(module, file, package).read(tree)
+    return _Reader(module, file, package, vendored).read(tree)
 
 
 class _Reader:
     """Walks the statements that run when the module is imported."""
 
-    def __init__(self, module: str, file: str, package: bool) -> None:
+    def __init__(self, module: str, file: str, package: bool, vendored: tuple[str, str] | None) -> None:
         self.module, self.file, self.package = module, file, package
+        self.vendored = vendored
         self.names: dict[str, list[Entry]] = {}
         self.stars: list[str] = []
         self.public: list[str] | None = []
@@ -82,7 +86,7 @@ class _Reader:
         elif isinstance(item, ast.ImportFrom):
             self._import_from(item)
         elif isinstance(item, FunctionNode):
-            if not _is_overload(item):
+            if not is_overload(item):
                 self._add(item.name, function(item))
         elif isinstance(item, ast.ClassDef):
             self._add(item.name, class_summary(item))
@@ -107,10 +111,17 @@ class _Reader:
         for alias in item.names:
             name = alias.asname or alias.name.split(".")[0]
             module = alias.name if alias.asname else name
-            self._add(name, Import(module, None, item.lineno))
+            self._add(name, Import(self._own(module), None, item.lineno))
+
+    def _own(self, module: str) -> str:
+        if self.vendored is not None:
+            place, name = self.vendored
+            if module == place or module.startswith(place + "."):
+                return name + module[len(place) :]
+        return module
 
     def _import_from(self, item: ast.ImportFrom) -> None:
-        source = absolute(self.module, self.package, item.module, item.level)
+        source = self._own(absolute(self.module, self.package, item.module, item.level))
         for alias in item.names:
             if alias.name == "*":
                 self.stars.append(source)
@@ -127,7 +138,7 @@ class _Reader:
                     self._add(name, self._value(item))
                 elif isinstance(target, ast.Tuple | ast.List | ast.Starred):
                     self._add(name, Other(item.lineno))
-            if _is_globals(target):
+            if _is_globals(target) or _is_sys_modules(target):
                 self.open = f"{self.file}:{item.lineno} sets names through globals()"
 
     def _value(self, item: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Entry:
@@ -172,10 +183,6 @@ def absolute(module: str, package: bool, source: str | None, level: int) -> str:
     return ".".join([*base, source] if source else base)
 
 
-def _is_overload(item: FunctionNode) -> bool:
-    return any((dotted(d) or "").rsplit(".", 1)[-1] == "overload" for d in item.decorator_list)
-
-
 def _is_globals(target: ast.expr) -> bool:
     """`globals()[...]` as a target, or `globals().update`."""
     inner = target.value if isinstance(target, ast.Subscript | ast.Attribute) else None
@@ -183,6 +190,11 @@ def _is_globals(target: ast.expr) -> bool:
     if isinstance(target, ast.Attribute) and target.attr not in ("update", "setdefault", "__setitem__"):
         return False
     return isinstance(called, ast.Name) and called.id in ("globals", "vars")
+
+
+def _is_sys_modules(target: ast.expr) -> bool:
+    """`sys.modules[...]` as a target: the module may be replaced by anything."""
+    return isinstance(target, ast.Subscript) and dotted(target.value) == "sys.modules"
 
 
 def _targets(item: ast.stmt) -> Iterator[str]:

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.engine import SourceFile
-from pinproof.contract.scopes import Scope, Step
+from pinproof.contract.scopes import Scope, Step, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+# A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`; no call's result.
+_HANDED_ON = re.compile(rb"([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?([A-Za-z_]\w*)\b(?!\s*\()")
 
 
 class Relevant:
@@ -29,28 +31,31 @@ class Relevant:
     def __init__(self, file: SourceFile, seeds: Iterable[str]) -> None:
         self._lines = file.data.split(b"\n")
         self.names = set(seeds)
-        self._scopes = list(scopes(file.scope))
+        self._statements = [
+            (scope, step, text, set(_WORD.findall(text)))
+            for scope in scopes(file.scope)
+            for step in scope.steps
+            for text in (self._text(step.node),)
+        ]
         self._spread()
-
-    def statements(self) -> Iterator[tuple[Scope, Step]]:
-        """The statements whose own text holds one of the names."""
-        pattern = _pattern(self.names)
-        for scope in self._scopes:
-            for step in scope.steps:
-                if pattern.search(self._text(step.node)):
-                    yield scope, step
+        words = {name.encode() for name in self.names}
+        self.statements = [
+            (scope, step) for scope, step, _, found in self._statements if not words.isdisjoint(found)
+        ]
+        self._statements, self._lines = [], []
 
     def _spread(self) -> None:
         fresh = set(self.names)
         for _ in range(_ROUNDS):
             if not fresh:
                 return
-            pattern = _pattern(fresh)
+            words = {name.encode() for name in fresh}
             found: set[str] = set()
-            for scope in self._scopes:
-                for step in scope.steps:
-                    if pattern.search(self._text(step.node)):
-                        found.update(_receivers(step.node, scope, fresh))
+            for scope, step, text, held in self._statements:
+                if not words.isdisjoint(held):
+                    found.update(_receivers(step.node, scope, fresh))
+                    if b"=" in text:
+                        found.update(k.decode() for k, v in _HANDED_ON.findall(text) if v in words)
             fresh = found - self.names
             self.names |= fresh
 
@@ -62,18 +67,6 @@ class Relevant:
         body = getattr(node, "body", None)
         last = max(first, body[0].lineno - 1) if isinstance(body, list) and body else node.end_lineno or first
         return self._lines[first - 1] if first == last else b"\n".join(self._lines[first - 1 : last])
-
-
-def scopes(scope: Scope) -> Iterator[Scope]:
-    """A scope and every one inside it."""
-    yield scope
-    for step in scope.steps:
-        if isinstance(step.node, FunctionNode | ast.ClassDef):
-            yield from scopes(Scope(scope.file, step.node, scope, f"{scope.name}.{step.node.name}"))
-
-
-def _pattern(names: set[str]) -> re.Pattern[bytes]:
-    return re.compile(rb"\b(?:" + b"|".join(re.escape(n.encode()) for n in sorted(names)) + rb")\b")
 
 
 def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
@@ -91,8 +84,6 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         yield from (a.arg for a in (*node.args.args, *node.args.kwonlyargs) if _mentions(a.annotation, names))
         if _mentions(node.returns, names):
             yield node.name
-    if not isinstance(node, FunctionNode | ast.ClassDef):
-        yield from _keywords(node, names)
 
 
 def _imported(node: ast.Import | ast.ImportFrom, names: set[str]) -> Iterator[str]:
@@ -121,11 +112,3 @@ def _mentions(node: ast.AST | None, names: set[str]) -> bool:
         or (isinstance(n, ast.Constant) and isinstance(n.value, str) and not names.isdisjoint(re.findall(r"\w+", n.value)))
         for n in ast.walk(node)
     )  # fmt: skip
-
-
-def _keywords(node: ast.stmt, names: set[str]) -> Iterator[str]:
-    """Keywords that hand a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`."""
-    for child in ast.walk(node):
-        if isinstance(child, ast.keyword) and child.arg and not isinstance(child.value, ast.Call):
-            if _mentions(child.value, names):
-                yield child.arg

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pinproof.contract.signatures import FunctionNode
+
+if TYPE_CHECKING:
+    from pinproof.contract.engine import SourceFile
+    from pinproof.contract.values import Values
 
 Owner = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
@@ -95,24 +99,58 @@ def own_expressions(node: ast.stmt) -> Iterator[ast.expr]:
 class Scope:
     """A module, function, lambda or class body, and the names it binds.
 
-    `arguments` holds what is known of the parameters when a call is followed into a function.
+    `arguments` holds what is known of the parameters when a call is followed into a function, values or what
+    gives them when asked; `memo` what bindings were evaluated to; `inside`
+    and `order` say where the def or class stands in the scope around it. A scope is `fixed` when neither it
+    nor one around it has known parameters: what it gives is the same each time.
     """
 
-    __slots__ = ("_bindings", "_steps", "arguments", "file", "name", "node", "parent")
+    __slots__ = (
+        "_bindings",
+        "_inner",
+        "_steps",
+        "arguments",
+        "file",
+        "fixed",
+        "inside",
+        "memo",
+        "name",
+        "node",
+        "order",
+        "parent",
+        "stored",
+    )  # fmt: skip
 
-    def __init__(self, file: object, node: Owner, parent: Scope | None, name: str) -> None:
+    def __init__(
+        self, file: SourceFile, node: Owner, parent: Scope | None, name: str, step: Step | None = None
+    ) -> None:
+        self.inside: Path = step.path if step else ()
+        self.order = step.order if step else 1 << 30
         self.file = file
         self.node = node
         self.parent = parent
         self.name = name
-        self.arguments: dict[str, object] = {}
+        self.arguments: dict[str, Values | Callable[[], Values]] = {}
+        self.memo: dict[tuple[int, int], Values] = {}
+        self.stored: dict[str, list[tuple[Scope, Binding]]] | None = None
+        self.fixed: bool = True if parent is None else parent.fixed
+        self._inner: dict[int, Scope] = {}
         self._steps: list[Step] | None = None
         self._bindings: dict[str, list[Binding]] | None = None
 
-    def called_with(self, arguments: dict[str, object]) -> Scope:
+    def inner(self, node: Owner, name: str, step: Step | None = None) -> Scope:
+        """The scope of a def, lambda or class in this one; the same object each time."""
+        found = self._inner.get(id(node))
+        if found is None:
+            found = self._inner[id(node)] = Scope(self.file, node, self, f"{self.name}.{name}", step)
+        return found
+
+    def called_with(self, arguments: Mapping[str, Values | Callable[[], Values]]) -> Scope:
         """This scope with its parameters known; the text is not read again."""
         copy = Scope(self.file, self.node, self.parent, self.name)
-        copy.arguments = arguments
+        copy.inside, copy.order = self.inside, self.order
+        copy.arguments = dict(arguments)
+        copy.fixed = False
         copy._steps, copy._bindings = self.steps, self.bindings
         return copy
 
@@ -131,17 +169,17 @@ class Scope:
         return self._bindings
 
     @property
-    def module(self) -> Scope:
-        """The module's scope."""
-        scope = self
-        while scope.parent is not None:
-            scope = scope.parent
-        return scope
-
-    @property
     def enclosing_class(self) -> Scope | None:
         """The class whose method this is, None when it is none."""
         return self.parent if self.parent and isinstance(self.parent.node, ast.ClassDef) else None
+
+
+def scopes(scope: Scope) -> Iterator[Scope]:
+    """A scope and every one inside it."""
+    yield scope
+    for step in scope.steps:
+        if isinstance(step.node, FunctionNode | ast.ClassDef):
+            yield from scopes(scope.inner(step.node, step.node.name, step))
 
 
 def _collect(scope: Scope) -> dict[str, list[Binding]]:

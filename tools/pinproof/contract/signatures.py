@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from pinproof.contract.model import Parameter
-from pinproof.contract.summary import Class, Field, Function, Wrapper
+from pinproof.contract.summary import Class, Field, Function
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -70,13 +70,20 @@ def _is_none(node: ast.expr) -> bool:
 
 def function(node: FunctionNode) -> Function:
     """The summary of one `def`."""
+    from pinproof.contract.decorators import effect
+
     return Function(
         line=node.lineno,
         parameters=parameters(node.args),
         decorators=tuple(decorator_name(d) for d in node.decorator_list),
         returns=annotation(node.returns),
-        wrapper=_wrapper(node),
+        wrapper=effect(node),
     )
+
+
+def is_overload(node: FunctionNode) -> bool:
+    """Whether a `def` only declares an overload; the implementation's signature is what is called."""
+    return any((dotted(d) or "").rsplit(".", 1)[-1] == "overload" for d in node.decorator_list)
 
 
 def decorator_name(node: ast.expr) -> str:
@@ -84,55 +91,6 @@ def decorator_name(node: ast.expr) -> str:
     if isinstance(node, ast.Call):
         return (dotted(node.func) or "?") + "()"
     return dotted(node) or "?"
-
-
-def _wrapper(node: FunctionNode) -> Wrapper | None:
-    """What a decorator does to a signature: an inner def that hands `*args, **kwargs` on, returned."""
-    for inner in (child for child in node.body if isinstance(child, FunctionNode)):
-        if not _returned(node, inner.name):
-            continue
-        if inner.args.vararg and inner.args.kwarg and _hands_on(inner):
-            given = parameters(inner.args)
-            own = tuple(p for p in given if p.kind not in ("var-positional", "var-keyword"))
-            return None if any(p.kind != "keyword-only" for p in own) else Wrapper(adds=own)
-        nested = _wrapper(inner)  # a decorator factory: def outer(...): def decorate(f): def wrapped(...)
-        if nested is not None:
-            return nested
-    return None
-
-
-def _returned(node: FunctionNode, name: str) -> bool:
-    """Whether some `return` of this def (not of one inside it) hands back `name`, maybe wrapped."""
-    for child in own_nodes(node):
-        if isinstance(child, ast.Return) and child.value is not None:
-            value = child.value
-            while isinstance(value, ast.Call) and value.args:
-                value = value.args[-1]
-            if isinstance(value, ast.Name) and value.id == name:
-                return True
-    return False
-
-
-def _hands_on(node: FunctionNode) -> bool:
-    """Whether the def calls something with exactly its own `*args, **kwargs`, and takes nothing out."""
-    star, stars = node.args.vararg, node.args.kwarg
-    assert star is not None and stars is not None
-    hands = False
-    for child in own_nodes(node):
-        if not isinstance(child, ast.Call):
-            continue
-        spread = [a.value for a in child.args if isinstance(a, ast.Starred)]
-        spread_names = [k.value for k in child.keywords if k.arg is None]
-        if _names(spread) == [star.arg] and _names(spread_names) == [stars.arg]:
-            hands = True
-        elif isinstance(child.func, ast.Attribute) and child.func.attr == "pop":
-            if dotted(child.func.value) == stars.arg:
-                return False
-    return hands
-
-
-def _names(nodes: list[ast.expr]) -> list[str]:
-    return [node.id for node in nodes if isinstance(node, ast.Name)]
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
@@ -153,6 +111,8 @@ def class_summary(node: ast.ClassDef) -> Class:
     keyword_only = False
     for item in class_body(node.body):
         if isinstance(item, FunctionNode):
+            if is_overload(item):
+                continue
             methods[item.name] = (*methods.get(item.name, ()), function(item))
             attributes.update(dict.fromkeys(_set_on_self(item)))
         elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
@@ -168,7 +128,7 @@ def class_summary(node: ast.ClassDef) -> Class:
         bases=tuple(_base(base) for base in node.bases),
         decorators=tuple(decorator_name(d) for d in node.decorator_list),
         decorator_flags=tuple(_true_flags(node.decorator_list)),
-        metaclass=bool(node.keywords),
+        keywords=tuple(f"{k.arg}={dotted(k.value) or '?'}" for k in node.keywords),
         methods=methods,
         attributes=tuple(attributes),
         fields=tuple(fields),

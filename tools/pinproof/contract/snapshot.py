@@ -102,6 +102,8 @@ def take(
 
 def _read(files: Files, paths: Iterable[str], root: str, base: str, strip: str) -> dict[str, Module]:
     found: dict[str, Module] = {}
+    place = base.replace("/", ".")
+    vendored = (place, root) if place != root else None
     for path in paths:
         named = module_name(path, root, base)
         data = files.read(path)
@@ -111,7 +113,7 @@ def _read(files: Files, paths: Iterable[str], root: str, base: str, strip: str) 
         if len(data) > _LARGEST:
             found[named[0]] = Module(file=shown, package=named[1], open=f"{shown} has {len(data)} bytes")
         else:
-            found[named[0]] = summarize(data, shown, named[0], package=named[1])
+            found[named[0]] = summarize(data, shown, named[0], package=named[1], vendored=vendored)
     return found
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import msgspec
 
+from pinproof.contract import memory
 from pinproof.contract import snapshot as snapshots
 from pinproof.contract.library import Library
 from pinproof.contract.model import LibraryUsed, Unchecked
 from pinproof.contract.snapshot import Snapshot
 from pinproof.contract.watchlist import Watched
 from pinproof.errors import CannotCheck, InputError, PinproofError
-from pinproof.paths import atomic_write, cache_dir
+from pinproof.paths import atomic_write
 from pinproof.pins import Pin, find_pin, read_pins
 from pinproof.tree import DiskFiles, Files, Tree
 
@@ -48,7 +49,10 @@ class Libraries:
                 self._found[watched.name] = None
                 hint = error.hint or _hint(watched)
                 self.unchecked[watched.name] = Unchecked(
-                    library=watched.name, reason=error.message, hint=hint
+                    library=watched.name,
+                    reason=error.message,
+                    hint=hint,
+                    pinned=self.pin(watched) is not None or watched.name in self._overrides,
                 )
         return self._found[watched.name]
 
@@ -67,7 +71,7 @@ class Libraries:
             note = _differ(external, vendored) if vendored is not None else None
             return self._use(watched, external, external.source, note=note)
         if vendored is not None:
-            return self._use(watched, vendored, vendored.source)
+            return self._use(watched, vendored, vendored.source, incomplete=self._incomplete(watched))
         return self._pinned(watched)
 
     def _pinned(self, watched: Watched) -> Library:
@@ -76,11 +80,18 @@ class Libraries:
             raise CannotCheck(
                 f"{self._tree.name} neither vendors nor pins {watched.name}", hint=_hint(watched)
             )
-        if _COMMIT.fullmatch(pin.spec):
+        if pin.repo is not None or _COMMIT.fullmatch(pin.spec):
             found = from_commit(watched, pin.spec, pin.repo)
         else:
             found = from_index(watched, pin)
-        return self._use(watched, found, found.source, pin=pin)
+        return self._use(watched, found, found.source)
+
+    def _incomplete(self, watched: Watched) -> str | None:
+        """Why a vendored copy may lack files: a build completes it from the commit that is pinned."""
+        pin = self.pin(watched)
+        if self._tree.kind in ("git", "plain") and pin is not None and pin.repo is not None:
+            return f"a build completes the copy of {watched.name} ({pin.file}:{pin.line})"
+        return None
 
     def _use(
         self,
@@ -88,14 +99,13 @@ class Libraries:
         found: Snapshot,
         source: str,
         *,
-        pin: Pin | None = None,
         note: str | None = None,
+        incomplete: str | None = None,
     ) -> Library:
-        pin = pin or self.pin(watched)
         self.used[watched.name] = LibraryUsed(
-            library=watched.name, version=found.version, source=source, pin=pin, note=note
+            library=watched.name, version=found.version, source=source, pin=self.pin(watched), note=note
         )
-        return Library(found, f"{watched.name} {found.version[:12]}")
+        return Library(found, f"{watched.name} {found.version[:12]}", incomplete=incomplete)
 
     def _external(self, watched: Watched) -> Snapshot | None:
         """An installed package beside the tree's own: only in a site-packages folder."""
@@ -168,12 +178,15 @@ def _hint(watched: Watched) -> str:
 
 
 def from_spec(watched: Watched, spec: str) -> Snapshot:
-    """The signatures that a user's SPEC names: a version, a folder, a wheel, a snapshot file, a commit.
+    """The signatures that a user's SPEC names: a version, a folder, a snapshot file, `git+URL@COMMIT`,
+    or the release of an engine that vendors it (`vllm==0.28.0`).
 
     Raises:
         InputError: it is none of these, or there is no such library there.
         CannotCheck: it cannot be fetched.
     """
+    if re.fullmatch(r"[A-Za-z0-9._-]+==\S+", spec) and spec.split("==")[0] not in watched.pinned_as:
+        return from_vendored(watched, spec)
     if spec.startswith("git+"):
         url, _, commit = spec.removeprefix("git+").rpartition("@")
         return from_commit(watched, commit, url)
@@ -244,10 +257,15 @@ def from_commit(watched: Watched, commit: str, url: str | None) -> Snapshot:
     found = shipped(watched.name, commit)
     if found is not None:
         return msgspec.structs.replace(found, source=f"snapshot of {found.version[:8]} ({found.source})")
-    cached = cache_dir("signatures") / f"{watched.name}-{commit}.json"
+    cached = memory.signature_file(watched.name, commit)
     with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
         return snapshots.decode(cached.read_bytes())
-    found = _fetched(watched, commit, url or watched.repository)
+    memory.refuse_again(cached.name)
+    try:
+        found = _fetched(watched, commit, url or watched.repository)
+    except CannotCheck as error:
+        memory.remember_refusal(cached.name, error)
+        raise
     atomic_write(cached, snapshots.encode(found))
     return found
 
@@ -256,7 +274,11 @@ def _fetched(watched: Watched, commit: str, url: str | None) -> Snapshot:
     from pinproof.git import git
 
     cannot = f"{watched.name} at {commit[:12]} is not among the shipped snapshots"
-    if not url or not url.startswith("https://") or not _COMMIT.fullmatch(commit):
+    if (
+        not url
+        or not url.startswith("https://")
+        or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,80}", commit)
+    ):
         raise CannotCheck(cannot, hint=_hint(watched))
     with tempfile.TemporaryDirectory(prefix="pinproof-") as folder:
         root = Path(folder)
@@ -295,6 +317,10 @@ def newest(project: str, specifier: str) -> str:
     Raises:
         InputError: none does.
     """
+    return memory.recall(f"newest {project} {specifier}", lambda: _newest(project, specifier))
+
+
+def _newest(project: str, specifier: str) -> str:
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
     from pinproof.releases import versions
@@ -318,7 +344,7 @@ def from_release(watched: Watched, projects: Iterable[str], version: str) -> Sna
     """
     failure: PinproofError | None = None
     for project in projects:
-        cached = cache_dir("signatures") / f"{project}-{version}.json"
+        cached = memory.signature_file(project, version)
         with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
             return snapshots.decode(cached.read_bytes())
         try:

@@ -35,13 +35,13 @@ class Field(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Class(msgspec.Struct, frozen=True, tag="class", omit_defaults=True):
-    """A `class`. `bases` are dotted names, "?" for what is none; `attributes` what is set on it or on self."""
+    """A `class`. `bases` are dotted names, "?" for what is none; `attributes` what is set on it or self."""
 
     line: int
     bases: tuple[str, ...] = ()
     decorators: tuple[str, ...] = ()
     decorator_flags: tuple[str, ...] = ()
-    metaclass: bool = False
+    keywords: tuple[str, ...] = ()
     methods: dict[str, tuple[Function, ...]] = {}
     attributes: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()

@@ -35,6 +35,8 @@ class LibraryInstance:
     library: Library
     path: str
     member: Member
+    exact: bool = False
+    """Whether it was made by that class's constructor: one known by annotation may be of a subclass."""
 
 
 @dataclass(frozen=True, slots=True)

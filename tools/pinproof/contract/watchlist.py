@@ -30,19 +30,59 @@ class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         return tuple(dict.fromkeys((*self.pins, self.name, *self.distributions)))
 
 
+class Decorators(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Decorators of other packages, by full name.
+
+    `keep` leaves the signature as it is; `launch` makes a kernel that is launched with further options.
+    """
+
+    keep: frozenset[str] = frozenset()
+    launch: frozenset[str] = frozenset()
+
+
+class Platforms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The platform that the watched builds are for, and the others, as words in names and tests."""
+
+    own: tuple[str, ...] = ()
+    other: tuple[str, ...] = ()
+    other_tests: tuple[str, ...] = ()
+
+
 class _File(msgspec.Struct, forbid_unknown_fields=True):
+    engines: tuple[str, ...] = ()
     library: list[Watched] = []
+    decorators: Decorators = Decorators()
+    platforms: Platforms = Platforms()
 
 
 @lru_cache(maxsize=1)
+def _shipped() -> _File:
+    text = resources.files("pinproof.contract").joinpath("watchlist.toml").read_text(encoding="utf-8")
+    return parse(text, "watchlist.toml")
+
+
 def shipped() -> tuple[Watched, ...]:
     """The libraries watched by default."""
-    text = resources.files("pinproof.contract").joinpath("watchlist.toml").read_text(encoding="utf-8")
-    return tuple(parse(text, "watchlist.toml"))
+    return tuple(_shipped().library)
 
 
-def parse(text: str, name: str) -> list[Watched]:
-    """The libraries in a watch list's text.
+def decorators() -> Decorators:
+    """What is known of other packages' decorators."""
+    return _shipped().decorators
+
+
+def engines() -> tuple[str, ...]:
+    """The import packages of the engines to look for in a tree, the likeliest first."""
+    return _shipped().engines
+
+
+def platforms() -> Platforms:
+    """Which platform the watched builds are for."""
+    return _shipped().platforms
+
+
+def parse(text: str, name: str) -> _File:
+    """A watch list from its text.
 
     Raises:
         InputError: it is no TOML, or has unknown or mistyped fields.
@@ -52,7 +92,7 @@ def parse(text: str, name: str) -> list[Watched]:
     else:
         import tomli as tomllib
     try:
-        return msgspec.convert(tomllib.loads(text), _File).library
+        return msgspec.convert(tomllib.loads(text), _File)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise InputError(f"{name} is no watch list: {error}", hint="see docs/contract-gate.md") from error
 
@@ -69,7 +109,7 @@ def load(extra: Path | None = None) -> tuple[Watched, ...]:
             text = extra.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read the watch list {extra}: {error}") from error
-        found.update((library.name, library) for library in parse(text, str(extra)))
+        found.update((library.name, library) for library in parse(text, str(extra)).library)
     return tuple(found.values())
 
 

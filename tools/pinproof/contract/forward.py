@@ -1,0 +1,88 @@
+"""Functions of the tree that hand their own arguments on: `def wrapper(*args, **kwargs): impl(*args, **kwargs)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from pinproof.contract.binding import Arguments
+from pinproof.contract.evaluate import Evaluator
+from pinproof.contract.results import Given, called_scope
+from pinproof.contract.scopes import own_expressions
+from pinproof.contract.signatures import FunctionNode
+from pinproof.contract.values import EngineFunction, Value
+
+_DEEPEST = 3
+
+
+class Forwarded(NamedTuple):
+    """A callee that a wrapper calls with what it was given, and the arguments it gets."""
+
+    value: Value
+    arguments: Arguments
+    place: str
+
+
+def forwarded(
+    evaluator: Evaluator, wrapper: EngineFunction, given: Arguments, known: Given, depth: int = 0
+) -> Iterator[Forwarded]:
+    """What a wrapper of the tree calls with its own `*args` and `**kwargs`.
+
+    Args:
+        evaluator: follows names inside the wrapper.
+        wrapper: the wrapper.
+        given: the arguments it is called with.
+        known: values of its parameters.
+        depth: how many wrappers this one lies in.
+    """
+    node = wrapper.node
+    if not isinstance(node, FunctionNode) or node.args.kwarg is None or depth > _DEEPEST:
+        return
+    scope = called_scope(wrapper, known)
+    for step in scope.steps:
+        for expression in own_expressions(step.node):
+            for call in ast.walk(expression):
+                if not isinstance(call, ast.Call) or not _spreads(call, node):
+                    continue
+                arguments = _passed(node, call, given, bound=wrapper.bound is not None)
+                if arguments is None:
+                    continue
+                for value in evaluator.value(call.func, evaluator.at(scope, step.path, step.order)):
+                    place = f"{scope.file.path}:{call.lineno}"
+                    if isinstance(value, EngineFunction):
+                        yield from forwarded(evaluator, value, arguments, {}, depth + 1)
+                    else:
+                        yield Forwarded(value, arguments, place)
+
+
+def _spreads(call: ast.Call, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    assert node.args.kwarg is not None
+    spread = [k.value for k in call.keywords if k.arg is None]
+    return len(spread) == 1 and isinstance(spread[0], ast.Name) and spread[0].id == node.args.kwarg.arg
+
+
+def _passed(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, call: ast.Call, given: Arguments, *, bound: bool
+) -> Arguments | None:
+    """The arguments of the inner call when the outer one gets `given`; None when it cannot be told."""
+    own = [a.arg for a in (*node.args.posonlyargs, *node.args.args)][1 if bound else 0 :]
+    named = {*own, *(a.arg for a in node.args.kwonlyargs)}
+    surplus = max(given.positional - len(own), 0)
+    positional, more = 0, False
+    for argument in call.args:
+        if not isinstance(argument, ast.Starred):
+            positional += 1
+        elif (
+            node.args.vararg
+            and isinstance(argument.value, ast.Name)
+            and argument.value.id == node.args.vararg.arg
+        ):
+            positional += surplus
+            more = more or given.more_positional
+        else:
+            return None
+    keywords = tuple(k.arg for k in call.keywords if k.arg)
+    passed = tuple(k for k in given.keywords if k not in named)
+    optional = tuple(o for o in given.optional if o[0] not in named)
+    return Arguments(positional, more, (*keywords, *passed), optional, given.more_keywords)

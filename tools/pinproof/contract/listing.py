@@ -1,0 +1,97 @@
+"""The Python files of a tree, read as fast as the disk gives them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from pinproof.tree import DiskFiles, Tree
+
+_SKIP = {".git", ".venv", "node_modules", "__pycache__"}
+# A Python file beyond this is data; it is reported as not read.
+LARGEST = 16 * 1024 * 1024
+
+
+class Listed(NamedTuple):
+    """One file: its path in the tree; on disk, what tells whether it has changed since it was read."""
+
+    path: str
+    stamp: tuple[int, int, int, int] | None
+
+
+def python_files(tree: Tree, packages: tuple[str, ...]) -> list[Listed]:
+    """Every `.py` file below the tree's packages, sorted; links are not followed."""
+    if isinstance(tree.files, DiskFiles):
+        found = [f for package in packages for f in _walk(os.fspath(tree.files.root), package)]
+        return sorted(found)
+    return [Listed(path, None) for package in packages for path in tree.files.paths(package, ".py")]
+
+
+def packages(tree: Tree) -> tuple[str, ...]:
+    """The import packages of a tree: its own on disk, every one that a release's wheel holds."""
+    if tree.kind != "release":
+        return (tree.package,)
+    tops = {path.split("/", 1)[0] for path in tree.files.paths("", ".py") if "/" in path}
+    return tuple(sorted(top for top in tops if top.isidentifier())) or (tree.package,)
+
+
+def prefetch(tree: Tree, names: tuple[str, ...]) -> None:
+    """Bring a release's Python files here with as few requests as their places in the wheel allow."""
+    fetch = getattr(tree.files, "prefetch", None)
+    if fetch is not None:
+        fetch([path for name in names for path in tree.files.paths(name, ".py")])
+
+
+def _walk(root: str, folder: str) -> Iterator[Listed]:
+    try:
+        entries = list(os.scandir(f"{root}/{folder}"))
+    except OSError:
+        return
+    for entry in entries:
+        path = f"{folder}/{entry.name}"
+        if entry.name.endswith(".py"):
+            stamp = _stamp(entry)
+            if stamp is not None:
+                yield Listed(path, stamp)
+        elif entry.is_dir(follow_symlinks=False) and entry.name not in _SKIP:
+            yield from _walk(root, path)
+
+
+def _stamp(entry: os.DirEntry[str]) -> tuple[int, int, int, int] | None:
+    """Size, times and inode of a regular file; a link has none: it is read through the tree each time."""
+    if entry.is_symlink():
+        return (0, 0, 0, 0)
+    if not entry.is_file(follow_symlinks=False):
+        return None
+    stat = entry.stat(follow_symlinks=False)
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
+
+
+def read(tree: Tree, listed: Listed) -> bytes | None:
+    """The bytes of a listed file; None when it is gone, or too large to be source."""
+    if listed.stamp is None or listed.stamp[3] == 0 or not isinstance(tree.files, DiskFiles):
+        return tree.read(listed.path)
+    if listed.stamp[0] > LARGEST:
+        return None
+    try:
+        handle = os.open(f"{tree.files.root}/{listed.path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        chunks = []
+        while chunk := os.read(handle, 1 << 22):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    finally:
+        os.close(handle)
+
+
+def existence(tree: Tree, names: tuple[str, ...]) -> Callable[[str], bool]:
+    """A quick answer to whether the tree has a Python file of a path."""
+    files = tree.files
+    if isinstance(files, DiskFiles):
+        root = os.fspath(files.root)
+        return lambda path: os.path.isfile(f"{root}/{path}")  # noqa: PTH113 - thousands of these a run
+    known = frozenset(path for name in names for path in files.paths(name, ".py"))
+    return known.__contains__
