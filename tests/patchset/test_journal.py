@@ -87,9 +87,35 @@ def test_a_failing_write_leaves_everything_as_it_was(tmp_path: Path, monkeypatch
     assert names(tmp_path) == ["a"]
 
 
+HOLD = "import sys; from pathlib import Path; from pinproof.patchset.journal import tree_lock\n"
+HOLD += "with tree_lock(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
+
+
 def test_two_runs_at_once_are_told_apart(tmp_path: Path) -> None:
-    with tree_lock(tmp_path), pytest.raises(Refused, match="another run"), tree_lock(tmp_path):
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with pytest.raises(Refused, match="another run"), tree_lock(tmp_path):
+            pass
+        other.communicate(b"")
+    with tree_lock(tmp_path):
         pass
+
+
+def test_a_run_may_take_its_own_lock_again_and_lets_it_go_once(tmp_path: Path) -> None:
+    with tree_lock(tmp_path):
+        with tree_lock(tmp_path):
+            pass
+        done = subprocess.run(
+            [sys.executable, "-c", HOLD, str(tmp_path)], capture_output=True, stdin=subprocess.DEVNULL
+        )
+        assert b"another run" in done.stderr
+    done = subprocess.run(
+        [sys.executable, "-c", HOLD, str(tmp_path)], capture_output=True, stdin=subprocess.DEVNULL
+    )
+    assert done.stdout == b"held\n"
 
 
 def test_a_planted_journal_cannot_reach_outside(tmp_path: Path) -> None:

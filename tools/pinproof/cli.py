@@ -88,8 +88,11 @@ def _run(name: str, arguments: list[str]) -> int:
 
 def _parse_and_run(name: str, arguments: list[str]) -> int:
     import argparse
+    import gc
     import importlib
 
+    # A short run that builds syntax trees: collecting every 700 objects costs it a tenth of its time.
+    gc.set_threshold(100_000, 20, 20)
     command = importlib.import_module(f"pinproof.commands.{name.replace('-', '_')}")
     parser = argparse.ArgumentParser(
         prog=f"pinproof {name}",

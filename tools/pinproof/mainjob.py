@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping, Sequence
 
@@ -11,6 +12,7 @@ from pinproof.contract.model import CallCheck
 from pinproof.gate import GateResult
 from pinproof.gates.compile import compile_gate
 from pinproof.patchset.apply import Plan, carry_out, plan_apply, settle_tree
+from pinproof.patchset.journal import tree_lock
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.verdict import Verdict, judge
 from pinproof.tree import Tree
@@ -44,12 +46,13 @@ def run_main_job(
         Refused: the verdict is against the patch, or the tree is dirty.
         Conflict: the contract is broken and the patch does not apply.
     """
-    if not dry_run:
-        settle_tree(tree)
-    before = judge(patch, tree, libraries)
-    plan = plan_apply([patch], tree, named=True, libraries=libraries)
-    if plan.contents and not dry_run:
-        carry_out(plan, tree, series=series)
+    with contextlib.nullcontext() if dry_run else tree_lock(tree.disk_root()):
+        if not dry_run:
+            settle_tree(tree)
+        before = judge(patch, tree, libraries)
+        plan = plan_apply([patch], tree, named=True, libraries=libraries)
+        if plan.contents and not dry_run:
+            carry_out(plan, tree, series=series)
     patched = tree.with_changes(plan.contents) if dry_run else tree
     started = time.monotonic()
     after = judge(patch, patched, libraries)

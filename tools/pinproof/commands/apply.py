@@ -41,23 +41,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pinproof.patchset.apply import carry_out, plan_revert, settle_tree, unified_diff
-    from pinproof.patchset.series import load_series
+    from pinproof.patchset.apply import unified_diff
+    from pinproof.patchset.journal import tree_lock
 
     patches, tree = patch_and_tree(args)
-    named = len(args.targets) == 2
-    if not args.dry_run and (done := settle_tree(tree)):
-        note(f"pinproof apply: {done}")
-    plan = plan_revert(patches, tree, named=named) if args.revert else _plan(patches, tree, args, named=named)
-    if plan.contents and not args.dry_run:
-        carry_out(plan, tree, series=load_series(args.patches) if named else patches)
-    _show(plan, tree, args, unified_diff(plan, tree) if args.dry_run else "")
+    if args.dry_run:
+        plan = _plan(patches, tree, args)
+        _show(plan, tree, args, unified_diff(plan, tree))
+        return 0
+    with tree_lock(tree.disk_root()):
+        plan = _change(patches, tree, args)
+    _show(plan, tree, args, "")
     return 0
 
 
-def _plan(patches: list[Patch], tree: Tree, args: argparse.Namespace, *, named: bool) -> Plan:
-    from pinproof.patchset.apply import plan_apply
+def _change(patches: list[Patch], tree: Tree, args: argparse.Namespace) -> Plan:
+    from pinproof.patchset.apply import carry_out, settle_tree
+    from pinproof.patchset.series import load_series
 
+    if done := settle_tree(tree):
+        note(f"pinproof apply: {done}")
+    plan = _plan(patches, tree, args)
+    if plan.contents:
+        carry_out(plan, tree, series=load_series(args.patches) if len(args.targets) == 2 else patches)
+    return plan
+
+
+def _plan(patches: list[Patch], tree: Tree, args: argparse.Namespace) -> Plan:
+    from pinproof.patchset.apply import plan_apply, plan_revert
+
+    named = len(args.targets) == 2
+    if args.revert:
+        return plan_revert(patches, tree, named=named)
     try:
         return plan_apply(
             patches, tree, named=named, force=args.force, three_way=args.three_way, libraries=libraries(args)

@@ -34,6 +34,7 @@ _JOURNAL = ".pinproof-journal"
 _NEW = ".pinproof-new"
 # A run that is killed while it starts git leaves the lock to that child until it has started.
 _LOCK_WAIT_S = 0.3
+_held: set[str] = set()
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -60,23 +61,35 @@ class _Journal(msgspec.Struct, frozen=True):
 def tree_lock(root: Path) -> Iterator[None]:
     """Keep a second apply or revert off this tree; the lock is on the folder itself, no file is left.
 
+    Hold it from reading the files to writing them. It may be taken again while it is held.
+
     Raises:
         Refused: another run holds it.
     """
+    key = os.path.realpath(root)
+    if key in _held:
+        yield
+        return
     fd = os.open(root, os.O_RDONLY)
-    deadline = time.monotonic() + _LOCK_WAIT_S
     try:
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise Refused(f"another run is changing {root}", hint="wait for it to end") from None
-                time.sleep(0.01)
+        _wait_for(fd, root)
+        _held.add(key)
         yield
     finally:
+        _held.discard(key)
         os.close(fd)
+
+
+def _wait_for(fd: int, root: Path) -> None:
+    deadline = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise Refused(f"another run is changing {root}", hint="wait for it to end") from None
+            time.sleep(0.01)
 
 
 def write_all(root: Path, changes: Sequence[Change]) -> None:
