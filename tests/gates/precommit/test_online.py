@@ -144,6 +144,6 @@ def test_an_index_that_breaks_off_stops_only_the_hooks_that_need_it_and_half_an_
     for name in ("needs", "also"):
         outcome, reason = found(result)[name]
         assert outcome == "not-run"
-        assert "cannot be installed here: " in (reason or "")
+        assert "could not be set up here: " in (reason or "")
     envs = list((tmp_path / "pinproof-cache/pre-commit").glob("repo*/py_env*"))
     assert envs == []

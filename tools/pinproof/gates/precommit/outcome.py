@@ -102,7 +102,7 @@ def _one_by_one(
             results |= _results([plan], session, stage, where.root)
             if session.ended == "done" or session.at is not None:
                 continue
-            reason = failed[plan.environment()] = "cannot be installed here: " + _why(session.said)
+            reason = failed[plan.environment()] = "could not be set up here: " + _why(session.said)
         results[plan.hook.index] = _result(plan, stage, "not-run", reason=reason)
     return results
 
@@ -156,7 +156,8 @@ def _presentable(text: str, root: Path) -> str:
 
 def _why(said: str) -> str:
     """What tells most of pre-commit's complaint: the installer's last two errors, else the last lines."""
-    lines = [match[1].strip() for match in _ERROR_LINE.finditer(said)] or said.strip().splitlines()
+    lines = [match[1].strip() for match in _ERROR_LINE.finditer(said)]
+    lines = lines or [line for line in said.strip().splitlines() if not line.startswith("Check the log at")]
     told = "; ".join(dict.fromkeys(lines[-2:])) or "pre-commit ended without a word"
     return _SECRET.sub("***", told)[:300]
 

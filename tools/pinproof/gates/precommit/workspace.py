@@ -25,6 +25,8 @@ from pinproof.tree import Tree
 _KEPT = 6
 # How long to wait for another check of the same tree: a first run with mypy takes minutes.
 _LOCK_WAIT_S = 900.0
+# Evidence keeps the diff: a formatter let loose on a whole tree must not fill it.
+_LONGEST_DIFF = 256 * 1024
 _SLOT = {"lock", "source", "stamps", "tree"}
 
 Stamp = tuple[int, int, int, int]
@@ -70,8 +72,10 @@ class Workspace:
         reset(self.root)
 
     def diff(self) -> str:
-        """What the hooks changed, as a unified diff."""
-        return git_in(self.root, "diff", "--no-ext-diff", "--no-textconv").stdout.decode(errors="replace")
+        """What the hooks changed, as a unified diff; a very long one is cut and says so."""
+        text = git_in(self.root, "diff", "--no-ext-diff", "--no-textconv").stdout.decode(errors="replace")
+        cut = len(text) - _LONGEST_DIFF
+        return text if cut <= 0 else f"{text[:_LONGEST_DIFF]}\n[{cut} more characters]\n"
 
 
 @contextlib.contextmanager
