@@ -134,7 +134,7 @@ def planted(after: dict[str, str]) -> dict[GateName, GateResult]:
 
 
 def proved(patch: Patch, tree: Tree) -> dict[GateName, GateResult]:
-    """All five gates' results: contract and compile run on the tree (once a session and tree), the others planted."""
+    """All five gates' results: contract and compile run once a tree, the others are planted."""
     key = patch.raw + (tree.read(MODEL) or b"")
     if key not in _JOBS:
         job = run_main_job(patch, tree, series=[patch], dry_run=True)
