@@ -134,12 +134,13 @@ def planted(after: dict[str, str]) -> dict[GateName, GateResult]:
 
 
 def proved(patch: Patch, tree: Tree) -> dict[GateName, GateResult]:
-    """All five gates' results: contract and compile run on the tree (once a session), the others planted."""
-    if patch.raw not in _JOBS:
+    """All five gates' results: contract and compile run once a tree, the others are planted."""
+    key = patch.raw + (tree.read(MODEL) or b"")
+    if key not in _JOBS:
         job = run_main_job(patch, tree, series=[patch], dry_run=True)
-        _JOBS[patch.raw] = {"contract": job.contract, "compile": job.compile}
+        _JOBS[key] = {"contract": job.contract, "compile": job.compile}
     after = {path: sha256(data or b"").hexdigest() for path, (_, data) in sides(patch, tree).items()}
-    return {**_JOBS[patch.raw], **planted(after)}
+    return {**_JOBS[key], **planted(after)}
 
 
 def store_all(store: Store, patch: Patch, tree: Tree, now: datetime = NOW) -> None:
