@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from pinproof.errors import CannotCheck
+from pinproof.smoke import process, verdicts
+from pinproof.smoke.process import environment, run_child
+
+from tests.smoke.conftest import RunBody
+
+
+def test_a_child_reports_steps_and_findings_in_order(run_body: RunBody) -> None:
+    child = run_body("with step('looking'):\n    say('found', value=3)")
+    assert [entry["event"] for entry in child.events] == ["step", "found", "done", "finished"]
+    assert child.first("found") == {"event": "found", "rank": 0, "value": 3}
+    assert child.returncode == 0
+    assert child.last_step() == "looking"
+
+
+def test_steps_are_shown_as_progress(run_body: RunBody, capsys: pytest.CaptureFixture[str]) -> None:
+    run_body("with step('importing a lot'):\n    pass")
+    assert "test: importing a lot" in capsys.readouterr().err
+
+
+def test_an_exception_becomes_a_crash_with_its_place(run_body: RunBody) -> None:
+    child = run_body("with step('dividing'):\n    1 / 0")
+    crash = child.first("crashed")
+    assert crash is not None
+    assert crash["error"]["type"] == "ZeroDivisionError"
+    found = verdicts.broken_run("bind", child)
+    assert found is not None
+    assert found.outcome == "error"
+    assert found.summary == "ZeroDivisionError while dividing: division by zero"
+
+
+def test_a_missing_package_is_a_skip_that_names_it(run_body: RunBody) -> None:
+    found = verdicts.broken_run("bind", run_body("import no_such_package_here.part"))
+    assert found is not None
+    assert found.outcome == "skip"
+    assert found.clear == "PYTHON -m pip install no_such_package_here"
+
+
+def test_a_fault_ends_the_child_only_and_is_reported_with_its_step(run_body: RunBody) -> None:
+    child = run_body("with step('launching'):\n    os.abort()")
+    found = verdicts.broken_run("kernel", child)
+    assert child.returncode == -signal.SIGABRT
+    assert found is not None
+    assert found.outcome == "error"
+    assert found.summary == "the child process ended with signal 6 while launching"
+
+
+def test_a_hang_is_stopped_with_a_dump_of_all_stacks(run_body: RunBody) -> None:
+    start = time.monotonic()
+    child = run_body("with step('waiting'):\n    time.sleep(60)", timeout_s=0.7)
+    assert time.monotonic() - start < 10
+    found = verdicts.broken_run("kernel", child)
+    assert found is not None
+    assert found.outcome == "error"
+    assert "hung while waiting" in found.summary
+    assert "in main" in found.details["stacks"]
+
+
+def test_a_child_that_ignores_its_own_watchdog_is_killed(
+    run_body: RunBody, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_GRACE_S", 0.5)
+    body = "import faulthandler\nfaulthandler.cancel_dump_traceback_later()\ntime.sleep(60)"
+    child = run_body(body, timeout_s=0.5)
+    assert child.hung
+    assert child.returncode == -signal.SIGKILL
+
+
+def test_workers_of_a_finished_child_do_not_outlive_it(run_body: RunBody) -> None:
+    child = run_body(
+        "import subprocess\n"
+        "worker = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "say('worker', pid=worker.pid)"
+    )
+    worker = child.first("worker")
+    assert worker is not None
+    for _ in range(50):
+        if not _alive(worker["pid"]):
+            return
+        time.sleep(0.1)
+    pytest.fail("the worker is still there")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def test_an_interrupt_ends_the_child_and_is_passed_on(run_body: RunBody) -> None:
+    def interrupt() -> None:
+        time.sleep(1.0)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        run_body("time.sleep(60)")
+    thread.join()
+    assert time.monotonic() - start < 15
+
+
+def test_a_line_cut_off_by_a_crash_is_left_out(run_body: RunBody) -> None:
+    child = run_body("say('good')\nopen(job['report'], 'a').write('{\"event\": \"ba')\nos._exit(3)")
+    assert [entry["event"] for entry in child.events] == ["good"]
+
+
+def test_secrets_of_the_caller_do_not_reach_the_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("GITHUB_TOKEN", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_PASSWORD", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "hunter2")
+    monkeypatch.setenv("KEYBOARD", "de")
+    env = environment(tmp_path, None, 1)
+    assert "hunter2" not in env.values()
+    assert env["KEYBOARD"] == "de"
+
+
+def test_settings_that_keep_nvlink_multicast_off_are_passed_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("NCCL_NVLS_ENABLE", "0")
+    assert environment(tmp_path, None, 2)["NCCL_NVLS_ENABLE"] == "0"
+
+
+def test_bytecode_goes_to_a_cache_where_the_caller_forbids_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    env = environment(tmp_path, None, 1)
+    assert "PYTHONDONTWRITEBYTECODE" not in env
+    assert Path(env["PYTHONPYCACHEPREFIX"]).is_dir()
+
+
+def test_the_laid_out_tree_comes_before_the_callers_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    parts = environment(tmp_path, tmp_path / "tree", 1)["PYTHONPATH"].split(os.pathsep)
+    assert parts == [str(tmp_path / "path"), str(tmp_path / "tree"), "/elsewhere"]
+
+
+def test_an_interpreter_that_cannot_start_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CannotCheck, match="cannot start /no/such/python"):
+        run_child("/no/such/python", "probe", base=tmp_path, tree=None, timeout_s=5, label="test")
+
+
+def test_the_children_import_without_pinproof(tmp_path: Path) -> None:
+    """They run under the user's interpreter, which has none of pinproof's dependencies."""
+    script = (
+        "import sys, json; sys.modules['pinproof'] = sys.modules['msgspec'] = None\n"
+        "import pinproof_smoke.report, pinproof_smoke.loop64, pinproof_smoke.probe, pinproof_smoke.bind\n"
+        "import pinproof_smoke.model\n"
+    )
+    env = environment(tmp_path, None, 1)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
