@@ -1,7 +1,7 @@
 """The attacks of docs/security.md, each on the real code, each with a way to take its defence away.
 
-An attack returns whether it did harm. `ATTACKS` pairs it with the change that removes the defence, so that a
-test can show both: harmless with it, harmful without. Nothing here needs a network or leaves the test's folder.
+An attack returns whether it did harm. `CASES` pairs it with the change that removes the defence, so that a
+test can show both: harmless with it, harmful without. Nothing here needs a network or leaves its folder.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import subprocess
 import tarfile
 import time
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pinproof import console, fetch, git, tree, wheelfiles
+from pinproof import console, fetch, git, pins, tree, wheelfiles
 from pinproof.errors import PinproofError
 from pinproof.patchset import journal, patchfile
 from pinproof.releases import Distribution
@@ -137,11 +138,11 @@ def wheel_lies_about_size(tmp: Path, monkeypatch: Monkey) -> bool:
 
 
 def wheel_climbs_out(tmp: Path, monkeypatch: Monkey) -> bool:
-    """A wheel with a member ../../escaped, read by that name."""
-    content = _zip({"../../../escaped": b"x", "vllm/__init__.py": b""})
+    """A wheel with a member ../../../escaped-wheel, read by that name."""
+    content = _zip({"../../../escaped-wheel": b"x", "vllm/__init__.py": b""})
     with _served(monkeypatch, content) as files:
         _quietly(lambda: files.prefetch(list(files.paths())))
-    return any(path.name == "escaped" for path in tmp.parent.rglob("*"))
+    return any(path.name == "escaped-wheel" for path in tmp.parent.rglob("*"))
 
 
 def git_filter_runs(tmp: Path, monkeypatch: Monkey) -> bool:
@@ -199,21 +200,18 @@ def text_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
 
 
 def expression_explodes(tmp: Path, monkeypatch: Monkey) -> bool:
-    """Text made to send a regular expression into exponential search: more than 10 s of CPU for 200 kB."""
-    from pinproof.pins import read_pins
-
+    """Files whose text makes a regular expression search in square time: over 1 s of CPU for 16 kB each."""
     root = small_tree(tmp / "tree")
-    (root / "cmake/external_projects").mkdir(parents=True)
-    (root / "requirements").mkdir()
-    (root / "docker").mkdir()
-    bad = "set(" + " " * 100_000 + '\nset(\tA "' + "x" * 100_000 + "\nGIT_TAG " + "${" * 50_000
     for path in ("cmake/external_projects/a.cmake", "requirements/cuda.txt", "docker/Dockerfile", "PKG-INFO"):
-        (root / path).write_text(bad + "\nARG " + "A" * 100_000 + "\nRequires-Dist:" + " \t" * 50_000)
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        text = ["\n", " ", "\t", "set(", 'set(A "', "GIT_TAG ", "${", "ARG A", "Requires-Dist: ", "a=", "["]
+        (root / path).write_text("".join(f"{piece * (16_000 // len(piece))}\n" for piece in text))
     began = time.process_time()
-    read_pins(tree.open_tree(root))
-    _quietly(lambda: patchfile.parse_patch(patch_text("a.py", b"a\n", b"b\n").replace(
-        b"---\n", b"X-" * 50_000 + b"\n---\n" * 2_000, 1), "x.patch"))  # fmt: skip
-    return time.process_time() - began > 10.0
+    pins.read_pins(tree.open_tree(root))
+    for piece in (b"---\n", b"X-", b"\n", b" ", b"Origin: ", b"[PATCH]"):
+        raw = patch_text("a.py", b"a\n", b"b\n").replace(b"\n---\n", b"\n" + piece * 8_000 + b"\n---\n", 1)
+        _quietly(lambda raw=raw: patchfile.parse_patch(raw, "x.patch"))  # type: ignore[misc]
+    return time.process_time() - began > 1.0
 
 
 def _quietly(work: Callable[[], Any]) -> None:
@@ -335,6 +333,10 @@ def _worktree_is_believed(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(module, "check_worktree", lambda root: None)
 
 
+def _expressions_search_freely(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(pins, "_CMAKE_SET", re.compile(r'^\s*set\(\s*(\w+)\s+"([^"\n]*)"', re.MULTILINE))
+
+
 def _text_is_trusted(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(console, "clean", lambda text: text)
 
@@ -355,4 +357,5 @@ CASES = (
     Case("a checkout's git settings run programs", git_hook_runs, _git_settings_hold),
     Case("git works on another folder", git_works_elsewhere, _worktree_is_believed),
     Case("outside text drives the terminal", text_moves_the_cursor, _text_is_trusted),
+    Case("an expression explodes", expression_explodes, _expressions_search_freely),
 )  # fmt: skip

@@ -33,8 +33,8 @@ class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 # One file of the tree says the pin; these are all the shapes that vLLM 0.24 to 0.33 and SGLang use.
-_CMAKE_SET = re.compile(r'^\s*set\(\s*(\w+)\s+"([^"\n]{1,300})"', re.MULTILINE)
-_CMAKE_USE = re.compile(r"^\s*(GIT_REPOSITORY|GIT_TAG)\s+(\S{1,300})", re.MULTILINE)
+_CMAKE_SET = re.compile(r'^[ \t]*set\(\s*(\w+)\s+"([^"\n]{1,300})"', re.MULTILINE)
+_CMAKE_USE = re.compile(r"^[ \t]*(GIT_REPOSITORY|GIT_TAG)\s+(\S{1,300})", re.MULTILINE)
 _CMAKE_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SHELL_SET = re.compile(r'^(\w+)="?([^"\s]{1,300})"?\s*$', re.MULTILINE)
 _DOCKER_ARG = re.compile(r'^ARG\s+(\w+)="?([^"\s]{1,200})"?', re.MULTILINE)
