@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -17,16 +16,16 @@ from pinproof.duplicates.subject import Subject
 WEIGHTS = {
     "change": 100.0,
     "issue": 25.0,
-    "names": 25.0,
+    "names": 28.0,
     "error": 15.0,
-    "files": 16.0,
+    "files": 26.0,
     "place": 10.0,
-    "pins": 14.0,
-    "text": 12.0,
-    "time": 7.0,
+    "pins": 12.0,
+    "text": 8.0,
+    "time": 10.0,
 }
 # Hunks of two patches on different bases drift apart by what others put above them.
-_NEAR_LINES = 40
+_NEAR_LINES = 20
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -118,7 +117,7 @@ def _names(subject: Subject, candidate: Candidate, rare: Rarity) -> Measured:
     total = 0.0
     told: list[tuple[float, str]] = []
     for name, weight in subject.names.items():
-        part = 1.0 if name in changed else 0.8 if name in mentioned else 0.0
+        part = min(0.4 * (name in changed) + 0.8 * (name in mentioned), 1.0)
         gain = weight * part * rare.name(name) ** 2
         if gain:
             total += gain
@@ -141,13 +140,23 @@ def _error(_subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
 
 
 def _files(subject: Subject, candidate: Candidate, rare: Rarity) -> Measured:
-    """Shared files by rarity; tests count half, since they follow the code."""
+    """Shared files by rarity, more when the two touch just the same; tests count half: they follow the code."""
+    ours = set(subject.files)
     shared = [path for path in subject.files if path in candidate.files]
-    total = sum((0.5 if is_test(path) else 1.0) * rare.file(path) ** 2 for path in shared)
-    # A pull request over hundreds of files touches each of them by chance.
-    width = 1.0 / (1.0 + math.log10(max(len(candidate.files), 1)))
+    if not shared:
+        return 0.0, ""
+    alike = _breadth(shared) / _breadth(ours | candidate.files)
+    total = sum(_share(path) * rare.file(path) ** 2 for path in shared)
     told = ", ".join(shared[:2]) + (f" and {len(shared) - 2} more" if len(shared) > 2 else "")
-    return _saturated(total * width, 0.7), f"touches {told}"
+    return _saturated(total, 0.5) * (0.4 + 0.6 * alike), f"touches {told}"
+
+
+def _breadth(paths: Iterable[str]) -> float:
+    return sum(map(_share, paths))
+
+
+def _share(path: str) -> float:
+    return 0.5 if is_test(path) else 1.0
 
 
 def is_test(path: str) -> bool:
@@ -165,21 +174,22 @@ def _place(subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
             if ours.path != theirs.path:
                 continue
             gap = max(ours.first - theirs.last, theirs.first - ours.last, 0)
-            strength = 1.0 - gap / _NEAR_LINES if gap < _NEAR_LINES else 0.0
+            strength = 0.6 * (1.0 - gap / _NEAR_LINES) if gap < _NEAR_LINES else 0.0
             text = f"changes the same place ({ours.path}:{ours.first})"
             if ours.scope and ours.scope == theirs.scope:
-                strength, text = max(strength, 0.8), f"changes the same {ours.scope}"
+                strength, text = 0.7 + strength / 2, f"changes the same {ours.scope}"
             best = max(best, (strength, text))
     return best
 
 
 def _pins(subject: Subject, candidate: Candidate, rare: Rarity) -> Measured:
-    """The same version or commit, by rarity."""
+    """The same version or commit, by rarity; in other files it is a coincidence or a user of the pin."""
     theirs = candidate.code | (candidate.diff.pins if candidate.diff else set())
     shared = sorted(subject.pins & theirs, key=rare.name, reverse=True)
     if not shared:
         return 0.0, ""
-    return _saturated(sum(rare.name(pin) ** 2 for pin in shared), 0.6), f"names {_readable(shared[0])}"
+    near = 1.0 if candidate.files & set(subject.files) else 0.3
+    return near * _saturated(sum(rare.name(pin) ** 2 for pin in shared), 0.6), f"names {_readable(shared[0])}"
 
 
 def _readable(pin: str) -> str:
@@ -201,9 +211,9 @@ def _weight(parts: Iterable[str], rare: Rarity) -> float:
 
 
 def _time(subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
-    """Duplicates are mostly written within weeks of each other."""
+    """Most known duplicates were written within a day or two of each other; the rest at any distance."""
     days = abs((subject.date - candidate.created).total_seconds()) / 86_400
-    return 1.0 / (1.0 + days / 14.0), f"{days:.0f} days apart"
+    return 1.0 / (1.0 + days / 3.0), f"{days:.0f} days apart"
 
 
 def _saturated(amount: float, half: float) -> float:

@@ -27,7 +27,7 @@ from pinproof.errors import CannotCheck, PinproofError
 from pinproof.gate import GateResult
 from pinproof.patchset.patchfile import Patch
 
-CLOSER_LOOK = 24
+CLOSER_LOOK = 40
 """How many of the best candidates have their diffs fetched and compared."""
 
 

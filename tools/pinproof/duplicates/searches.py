@@ -12,7 +12,7 @@ from pinproof.duplicates.client import Client
 from pinproof.duplicates.pulls import Pull
 from pinproof.duplicates.queries import Issue, graphql_searches, rest_issue, rest_search
 from pinproof.duplicates.recall import Rarity
-from pinproof.duplicates.subject import Subject
+from pinproof.duplicates.subject import CHANGED, Subject
 
 _NAMES = 3
 _ISSUES = 3
@@ -69,7 +69,7 @@ def plan(subject: Subject, repo: str, rare: Rarity, extra: Iterable[str]) -> Pla
 
 def keywords(subject: Subject, rare: Rarity) -> list[str]:
     """The changed names that fewest others name, and the three rarest words of the title."""
-    changed = [name for name, weight in subject.names.items() if weight == 1.0 and len(name) >= 5]
+    changed = [name for name, weight in subject.names.items() if weight >= CHANGED and len(name) >= 5]
     changed.sort(key=lambda name: (-rare.name(name), -len(name), name))
     title = [
         word for word in dict.fromkeys(re.findall(r"[A-Za-z0-9_]+", subject.title))

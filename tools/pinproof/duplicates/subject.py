@@ -16,14 +16,17 @@ from pinproof.patchset.patchfile import Patch
 # A patch is often written on a base that is some weeks old; what was merged or closed in those weeks
 # is new to its author.
 LOOK_BACK = timedelta(days=30)
+# A name that a change is about stands in its text and on its changed lines; most names on the lines
+# are there only because every change of that file has them.
+TOLD_AND_CHANGED, TOLD, CHANGED, KEPT = 1.0, 0.7, 0.4, 0.2
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Subject(msgspec.Struct, frozen=True, kw_only=True):
     """The facts of the patch that is looked for.
 
-    `names` weighs each code name: 1 when it stands on one side of the change only, less when it stands
-    on both, in the title or in the prose. `own` are the pull requests that the patch was submitted as
+    `names` weighs each code name: 1 when the text names it and the change has it, less when it stands in
+    one of the two only. `own` are the pull requests that the patch was submitted as
     (Upstream-Status: Submitted), `origin` those that it was taken from (Origin).
     """
 
@@ -76,11 +79,13 @@ def _linked(patch: Patch, field: str, repo: str) -> frozenset[int]:
 
 
 def _names(diff: DiffFacts, title: str, prose: str) -> dict[str, float]:
-    weights = dict.fromkeys(diff.kept, 0.4)
-    weights.update(dict.fromkeys({place.scope for place in diff.places if place.scope}, 0.5))
-    weights.update(dict.fromkeys(tokens.names_in_prose(prose), 0.6))
-    weights.update(dict.fromkeys(tokens.names_in_prose(title), 0.8))
-    weights.update(dict.fromkeys(diff.removed | diff.added, 1.0))
+    told = tokens.names_in_prose(f"{title}\n{prose}")
+    changed = (diff.removed | diff.added) - diff.pins
+    weights = dict.fromkeys(diff.kept, KEPT)
+    weights.update(dict.fromkeys({place.scope for place in diff.places if place.scope}, KEPT))
+    weights.update(dict.fromkeys(changed, CHANGED))
+    weights.update(dict.fromkeys(told, TOLD))
+    weights.update(dict.fromkeys(told & (changed | diff.kept), TOLD_AND_CHANGED))
     return weights
 
 

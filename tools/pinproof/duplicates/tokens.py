@@ -12,7 +12,7 @@ LONGEST_TEXT = 24_000
 _LONGEST_NAME = 64
 
 _TAGS = re.compile(r"^(?:\s*\[[^\]]{1,60}\])+[\s:]*")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
+_NAME = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _QUOTED_CODE = re.compile(r"`([^`\n]{2,200})`")
