@@ -55,7 +55,7 @@ def fill(repository: Repository, path: Path) -> Index:
 
 
 def ask(index: Index, repository: Repository, number: int) -> tuple[Subject, list[Scored], float]:
-    """Rank everything against one pull request taken as a patch; diffs of the best are fetched, as in a scan."""
+    """Rank all against one pull request taken as a patch, comparing the diffs of the best, as a scan does."""
     made = repository.pulls[number]
     subject = describe(parse_patch(as_patch_file(made), f"{number}.patch"), REPO)
     started = time.perf_counter()

@@ -21,7 +21,9 @@ def pull_node(made: Made) -> dict[str, Any]:
         "closedAt": stamp(made.closed), "headRefName": made.branch, "headRefOid": made.head,
         "author": {"__typename": "User", "login": made.author},
         "closingIssuesReferences": {"nodes": [{"number": number} for number in sorted(made.closes)]},
-        "files": {"totalCount": len(made.patches), "nodes": [{"path": path} for path in list(made.patches)[:100]]},
+        "files": {
+            "totalCount": len(made.patches), "nodes": [{"path": path} for path in list(made.patches)[:100]]
+        },
     }  # fmt: skip
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.duplicates.facts import DATA
 
-PAIR = ("dup_pr", "original_pr", "dup_title", "orig_title", "dup_date", "orig_date", "dup_state", "orig_state",
-        "relation", "evidence_level", "shared_issue", "files", "identifiers")  # fmt: skip
+PAIR = ("dup_pr", "original_pr", "dup_title", "orig_title", "dup_date", "orig_date", "dup_state",
+        "orig_state", "relation", "evidence_level", "shared_issue", "files", "identifiers")  # fmt: skip
 NEGATIVE = ("pr", "other_pr", "files", "identifiers", "why_not_duplicate")
 
 
@@ -27,7 +27,8 @@ def main(corpus: Path) -> None:
     negatives = [{key: pair[key] for key in NEGATIVE} for pair in source["hard_negatives"]]
     rows = {"pairs": pairs, "hard_negatives": negatives}
     text = ",\n".join(
-        f' "{name}": [\n' + ",\n".join("  " + json.dumps(row) for row in items) + "\n ]" for name, items in rows.items()
+        f' "{name}": [\n' + ",\n".join("  " + json.dumps(row) for row in items) + "\n ]"
+        for name, items in rows.items()
     )
     DATA.write_text("{\n" + text + "\n}\n")
 

@@ -30,7 +30,9 @@ def main(tree: Path) -> None:
     rich.sort(key=lambda path: (-len(texts[path]), path))
     tests = [path for path in rich if path.startswith("tests/")][: FILES // 4]
     code = [path for path in rich if not path.startswith("tests/")][: FILES - len(tests)]
-    lines = ",\n".join(f' {json.dumps(path)}: {json.dumps(" ".join(table[path]))}' for path in [*code, *tests])
+    lines = ",\n".join(
+        f" {json.dumps(path)}: {json.dumps(' '.join(table[path]))}" for path in [*code, *tests]
+    )
     target = Path(__file__).parent.parent / "data" / "vllm-names.json"
     target.write_text("{\n" + lines + "\n}\n")
 
@@ -43,8 +45,12 @@ def _files(tree: Path) -> list[Path]:
 def _names(text: str, spread: Counter[str]) -> list[str]:
     """A file's names: half that stand in few other files, half that stand in many, as in real changes."""
     counted = Counter(_NAME.findall(text))
-    own = sorted((name for name in counted if spread[name] <= 12 and "_" in name), key=lambda n: (-counted[n], n))
-    shared = sorted((name for name in counted if spread[name] > 12 and "_" in name), key=lambda n: (-counted[n], n))
+    own = sorted(
+        (name for name in counted if spread[name] <= 12 and "_" in name), key=lambda n: (-counted[n], n)
+    )
+    shared = sorted(
+        (name for name in counted if spread[name] > 12 and "_" in name), key=lambda n: (-counted[n], n)
+    )
     return [*own[: NAMES // 2 + 2], *shared[: NAMES // 2 - 2]]
 
 

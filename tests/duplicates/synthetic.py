@@ -24,19 +24,29 @@ TOLD, CHANGED = 0.9, 0.75
 """How likely a known name stands in the text of a planted pull request or near-miss, and in its diff. The
 names are known from texts (bodies and discussions), so that they stand there is nearly certain."""
 
-_TAGS = ("[Bugfix]", "[Bugfix][Kernel]", "[Core]", "[Model]", "[Frontend]", "[Perf]", "[Misc]", "[CI]", "[Refactor]",
-         "[ROCm]", "[Quantization]", "[V1]", "[Spec Decode]", "[Build]", "[Doc]", "[XPU]", "")  # fmt: skip
-_VERBS = ("Fix", "Support", "Handle", "Avoid", "Remove unused", "Refactor", "Add test for", "Speed up", "Guard",
-          "Correct", "Enable", "Simplify", "Update", "Restore", "Bump", "Validate")  # fmt: skip
-_NOUNS = ("when batch is empty", "for chunked prefill", "on Blackwell", "in streaming mode", "for MoE models",
-          "with CUDA graphs", "under data parallel", "after warmup", "for quantized weights", "on startup",
-          "with prefix caching", "crash", "regression", "shape mismatch", "error message", "")  # fmt: skip
-_PROSE = ("The value was read before it was set.", "This path is only reached with tensor parallel size above one.",
-          "Before this change the worker stopped with an error on the first request.", "No functional change.",
-          "The check ran on every step although the result does not change.", "Follow-up of an earlier refactor.",
-          "Ran the unit tests locally on one GPU, all pass.", "Accuracy on GSM8K is unchanged.",
-          "Throughput improves by about two percent on H100.", "The old name is kept for compatibility.",
-          "Found while serving with a long context.", "Tested with eager mode and with CUDA graphs.")  # fmt: skip
+# fmt: off
+_TAGS = (
+    "[Bugfix]", "[Core]", "[Model]", "[Frontend]", "[Perf]", "[Misc]", "[CI]", "[Refactor]",
+    "[ROCm]", "[Quantization]", "[V1]", "[Spec Decode]", "[Build]", "[Doc]", "[XPU]", "",
+)
+_VERBS = (
+    "Fix", "Support", "Handle", "Avoid", "Remove unused", "Refactor", "Add test for", "Speed up", "Guard",
+    "Correct", "Enable", "Simplify", "Update", "Restore", "Bump", "Validate",
+)
+_NOUNS = (
+    "when batch is empty", "for chunked prefill", "on Blackwell", "in streaming mode", "for MoE models",
+    "with CUDA graphs", "under data parallel", "after warmup", "for quantized weights", "on startup",
+    "with prefix caching", "crash", "regression", "shape mismatch", "error message", "",
+)
+_PROSE = (
+    "The value was read before it was set.", "This path is only reached with tensor parallel size above one.",
+    "Before this change the worker stopped with an error on the first request.", "No functional change.",
+    "The check ran on every step although the result does not change.", "Follow-up of an earlier refactor.",
+    "Ran the unit tests locally on one GPU, all pass.", "Accuracy on GSM8K is unchanged.",
+    "Throughput improves by about two percent on H100.", "The old name is kept for compatibility.",
+    "Found while serving with a long context.", "Tested with eager mode and with CUDA graphs.",
+)
+# fmt: on
 # Days between the two pull requests of each pair of the corpus that has both dates.
 _GAPS = (0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 5, 15, 15, 57, 145)
 _COMMIT = re.compile(r"(?=.*\d)[0-9a-f]{7,40}")
@@ -113,7 +123,9 @@ class _Maker:
         self.dates: dict[tuple[str, ...], datetime] = {}
         self.table = names_table()
         self.words: dict[str, list[str]] = {}
-        code = [path for path in self.table if not path.startswith(("tests/", "rust/src/server/src/routes/tests"))]
+        code = [
+            path for path in self.table if not path.startswith(("tests/", "rust/src/server/src/routes/tests"))
+        ]
         self.files = code
         self.weights = [1.0 / (rank + 15) for rank in range(len(code))]
         self.tests = [path for path in self.table if path.startswith("tests/")]

@@ -12,7 +12,7 @@ from pinproof.duplicates.auth import without_token
 from pinproof.errors import CannotCheck, InputError
 
 if TYPE_CHECKING:
-    from githubkit import GitHub, TokenAuthStrategy, UnauthAuthStrategy
+    from githubkit import GitHub
     from githubkit.exception import GitHubException, RequestFailed
     from githubkit.response import Response
     from githubkit.retry import RetryOption
@@ -52,7 +52,7 @@ class Client:
         self._stack = contextlib.ExitStack()
         self._github = self._connect(api)
 
-    def _connect(self, api: str) -> GitHub[TokenAuthStrategy] | GitHub[UnauthAuthStrategy]:
+    def _connect(self, api: str) -> GitHub[Any]:
         from githubkit import GitHub, TokenAuthStrategy, UnauthAuthStrategy
 
         def count(_request: object) -> None:

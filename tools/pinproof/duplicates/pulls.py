@@ -41,7 +41,7 @@ def from_graphql(node: dict[str, Any], repo: str) -> Pull:
     files = node.get("files") or {}
     linked = {item["number"] for item in _nodes(node.get("closingIssuesReferences"))}
     return _pull(
-        node["number"], kind, node["state"].lower(), node["title"], node["body"] or "", repo,
+        node["number"], kind, (node.get("state") or node["issueState"]).lower(), node["title"], node["body"] or "", repo,
         author=(node.get("author") or {}).get("login", ""), created=node["createdAt"],
         updated=node["updatedAt"], closed=node.get("closedAt"), head=node.get("headRefOid"),
         branch=node.get("headRefName") or "", files=tuple(item["path"] for item in _nodes(files)),

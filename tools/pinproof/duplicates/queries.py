@@ -21,7 +21,8 @@ _PULL = """
   author { login }
   closingIssuesReferences(first: 10) { nodes { number } }
 """
-_ISSUE = "__typename number title body state createdAt updatedAt closedAt author { login }"
+# An alias, since the two types of `state` must not share a name in one selection.
+_ISSUE = "__typename number title body issueState: state createdAt updatedAt closedAt author { login }"
 
 _PAGE_QUERY = """
 query ($owner: String!, $name: String!, $states: [PullRequestState!], $first: Int!, $after: String) {

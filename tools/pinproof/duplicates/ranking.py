@@ -19,10 +19,10 @@ WEIGHTS = {
     "names": 28.0,
     "error": 15.0,
     "files": 26.0,
-    "place": 10.0,
-    "pins": 12.0,
-    "text": 8.0,
-    "time": 10.0,
+    "place": 12.0,
+    "pins": 22.0,
+    "text": 10.0,
+    "time": 12.0,
 }
 # Hunks of two patches on different bases drift apart by what others put above them.
 _NEAR_LINES = 20

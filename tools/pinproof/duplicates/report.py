@@ -9,6 +9,7 @@ from pinproof.console import clean, say, table
 from pinproof.gate import GateResult
 
 _LONGEST_TITLE = 90
+_IN_PARAGRAPH = 6
 
 
 def show(result: GateResult) -> None:
@@ -66,7 +67,9 @@ def markdown_paragraph(details: dict[str, Any]) -> str:
     lines = [f"**Duplicate-work check** ({details['date']}, `{details['repo']}`): {_inspected(details)}.", ""]
     lines += [f"- {_code(search['command'])}: {_found(search)}" for search in details["queries"]]
     lines += ["", "Nearest pull requests:" if details["hits"] else "No pull request comes near.", ""]
-    lines += [_bullet(hit) for hit in details["hits"]]
+    told = [hit for hit in details["hits"] if hit["verdict"].startswith("same")]
+    told += [hit for hit in details["hits"] if hit not in told][: max(_IN_PARAGRAPH - len(told), 2)]
+    lines += [_bullet(hit) for hit in told]
     if details["gaps"]:
         lines += [
             "",

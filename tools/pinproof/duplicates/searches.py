@@ -68,12 +68,12 @@ def plan(subject: Subject, repo: str, rare: Rarity, extra: Iterable[str]) -> Pla
 
 
 def keywords(subject: Subject, rare: Rarity) -> list[str]:
-    """The changed names that fewest others name, and the three rarest words of the title."""
+    """The names that the patch is about, the rarest first, and the three rarest words of its title."""
     changed = [name for name, weight in subject.names.items() if weight >= CHANGED and len(name) >= 5]
-    changed.sort(key=lambda name: (-rare.name(name), -len(name), name))
+    changed.sort(key=lambda name: (-subject.names[name], -rare.name(name), -len(name), name))
     title = [
         word for word in dict.fromkeys(re.findall(r"[A-Za-z0-9_]+", subject.title))
-        if word.lower() not in _PLAIN_WORDS
+        if word.lower() not in _PLAIN_WORDS and not word.isdigit()
     ]  # fmt: skip
     title.sort(key=lambda word: -rare.name(word.lower()))
     return [*changed[:_NAMES], *([" ".join(title[:3])] if title else [])]
@@ -122,10 +122,11 @@ def not_run(repo: str, planned: Plan, why: str) -> list[Search]:
     return _with_missing_issue(repo, planned, searches)
 
 
-def _view(repo: str, number: int, view: Issue | None, why: str = "no such issue") -> Search:
+def _view(repo: str, number: int, view: Issue | None, why: str | None = None) -> Search:
     command = f"gh issue view {number} --repo {repo} --comments"
     if view is None:
-        return Search(purpose="the issue itself", command=command, count=None, note=why)
+        count = None if why else 0
+        return Search(purpose="the issue itself", command=command, count=count, note=why or "no such issue")
     return Search(
         purpose="the issue itself",
         command=command,

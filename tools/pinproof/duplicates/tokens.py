@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Iterator
 
@@ -10,6 +11,8 @@ import msgspec
 # A body of 1 MiB is mostly pasted logs; what a pull request does stands at its beginning.
 LONGEST_TEXT = 24_000
 _LONGEST_NAME = 64
+
+_NO_NAMES = frozenset([*keyword.kwlist, "self", "cls", "int", "str", "bool", "float"])
 
 _TAGS = re.compile(r"^(?:\s*\[[^\]]{1,60}\])+[\s:]*")
 _NAME = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
@@ -58,7 +61,7 @@ def parts(text: str) -> list[str]:
 def code_names(line: str) -> Iterator[str]:
     """Every name on a line of code, lower case; a hyphenated package name reads as with underscores."""
     for name in _NAME.findall(line):
-        if 3 <= len(name) <= _LONGEST_NAME:
+        if 3 <= len(name) <= _LONGEST_NAME and name not in _NO_NAMES:
             yield name.lower().replace("-", "_")
 
 
