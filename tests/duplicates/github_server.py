@@ -150,6 +150,8 @@ def issue(number: int, title: str, body: str, comments: list[str]) -> dict[str, 
 class _Handler(BaseHTTPRequestHandler):
     server: GitHubServer
     protocol_version = "HTTP/1.1"
+    wbufsize = 65536  # headers and body in one packet, or each answer waits 40 ms for an acknowledgement
+    disable_nagle_algorithm = True
 
     def log_message(self, *_: object) -> None:
         """Quiet."""

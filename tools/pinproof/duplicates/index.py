@@ -105,9 +105,7 @@ class Index:
 
     def files(self, number: int) -> list[str]:
         """The files of a pull request, as far as they were listed."""
-        query = (
-            "SELECT path FROM pull_path JOIN path ON path.id = pull_path.path WHERE number = ? ORDER BY path"
-        )
+        query = "SELECT path.path FROM pull_path JOIN path ON id = pull_path.path WHERE number = ? ORDER BY 1"
         return [row[0] for row in self.db.execute(query, (number,))]
 
     def count(self, kind: str = "pr", states: tuple[str, ...] = ("open",), since: str = "") -> int:

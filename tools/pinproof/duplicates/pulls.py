@@ -44,7 +44,7 @@ def from_graphql(node: dict[str, Any], repo: str) -> Pull:
         node["number"], kind, (node.get("state") or node["issueState"]).lower(), node["title"], node["body"] or "", repo,
         author=(node.get("author") or {}).get("login", ""), created=node["createdAt"],
         updated=node["updatedAt"], closed=node.get("closedAt"), head=node.get("headRefOid"),
-        branch=node.get("headRefName") or "", files=tuple(item["path"] for item in _nodes(files)),
+        branch=node.get("headRefName") or "", files=tuple(whole(item["path"]) for item in _nodes(files)),
         files_total=files.get("totalCount"), linked=linked,
     )  # fmt: skip
 
@@ -67,18 +67,24 @@ def _nodes(connection: dict[str, Any] | None) -> list[dict[str, Any]]:
     return [node for node in (connection or {}).get("nodes") or [] if node]
 
 
+def whole(text: str) -> str:
+    """Text that every database and terminal takes: JSON can carry half a surrogate pair, and NUL."""
+    return text[: tokens.LONGEST_TEXT].encode("utf-8", "replace").decode().replace("\0", " ")
+
+
 def _pull(
     number: int, kind: Kind, state: str, title: str, body: str, repo: str, *, author: str, created: str,
     updated: str, closed: str | None, head: str | None, branch: str, files: tuple[str, ...],
     files_total: int | None, linked: set[int],
 ) -> Pull:  # fmt: skip
+    title, body, branch = whole(title), whole(body), whole(branch)
     text = f"{title}\n\n{body}"
     named = tokens.references(text, repo)
     code = tokens.names_in_prose(text) | tokens.pinned_values(text)
     code |= {name.lower() for name, _ in tokens.errors(body)}
     code |= tokens.names_in_prose(branch.replace("/", " "))
     return Pull(
-        number=number, kind=kind, state=state, title=title[:400], body=body[: tokens.LONGEST_TEXT],
+        number=number, kind=kind, state=state, title=title[:400], body=body,
         author=author, created=created, updated=updated, closed=closed, head=head, files=files,
         files_total=files_total, closes=frozenset(named.closes | linked),
         mentions=frozenset((named.mentions | linked) - {number}), code=frozenset(sorted(code)[:600]),

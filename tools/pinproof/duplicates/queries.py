@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from pinproof.duplicates.client import Client
-from pinproof.duplicates.pulls import Pull, from_graphql, from_rest
+from pinproof.duplicates.pulls import Pull, from_graphql, from_rest, whole
 from pinproof.duplicates.tokens import references
 from pinproof.errors import InputError
 
@@ -98,7 +98,7 @@ def changed_files(client: Client, repo: str, number: int) -> tuple[list[tuple[st
         The files, and whether these are all.
     """
     items, more = client.rest(f"/repos/{repo}/pulls/{number}/files", per_page=100)
-    return [(item["filename"], item.get("patch")) for item in items], not more
+    return [(whole(item["filename"]), item.get("patch")) for item in items], not more
 
 
 def search_query(count: int, issues: int) -> str:

@@ -104,8 +104,9 @@ def _code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text as text: Markdown's and HTML's signs escaped, mentions broken."""
+    """Text as text: Markdown's and HTML's signs escaped, mentions and closing keywords broken."""
     flat = " ".join(clean(text).split())
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     flat = re.sub(r"([\\`*_\[\]|~!])", r"\\\1", flat)
+    flat = re.sub(r"(?i)\b((?:fix|clos|resolv)\w*:?\s+(?:[\w./-]+)?)#(?=\d)", r"\1no. ", flat)
     return flat.replace("@", "@<!-- -->").replace("://", ":<!-- -->//")

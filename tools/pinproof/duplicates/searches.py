@@ -14,7 +14,7 @@ from pinproof.duplicates.queries import Issue, graphql_searches, rest_issue, res
 from pinproof.duplicates.recall import Rarity
 from pinproof.duplicates.subject import CHANGED, Subject
 
-_NAMES = 3
+_NAMES = 4
 _ISSUES = 3
 # GitHub refuses longer searches.
 _LONGEST = 200
@@ -68,9 +68,10 @@ def plan(subject: Subject, repo: str, rare: Rarity, extra: Iterable[str]) -> Pla
 
 
 def keywords(subject: Subject, rare: Rarity) -> list[str]:
-    """The names that the patch is about, the rarest first, and the three rarest words of its title."""
+    """The names that the patch is about, those it brings in first, and its title's three rarest words."""
     changed = [name for name, weight in subject.names.items() if weight >= CHANGED and len(name) >= 5]
-    changed.sort(key=lambda name: (-subject.names[name], -rare.name(name), -len(name), name))
+    new = subject.diff.added
+    changed.sort(key=lambda name: (-subject.names[name], name not in new, -rare.name(name), name))
     title = [
         word for word in dict.fromkeys(re.findall(r"[A-Za-z0-9_]+", subject.title))
         if word.lower() not in _PLAIN_WORDS and not word.isdigit()

@@ -12,8 +12,8 @@ from pinproof.duplicates.subject import Subject
 
 Verdict = Literal["same change", "same problem, other approach", "related", "different"]
 
-SAME_PROBLEM = 45.0
-RELATED = 24.0
+SAME_PROBLEM = 36.0
+RELATED = 22.0
 
 
 class Hit(msgspec.Struct, frozen=True, kw_only=True):
