@@ -80,7 +80,8 @@ KIMI = "vllm/models/kimi_k3/nvidia/model.py"
 RENAME = (
     ["            activation_beta=self.activation_beta,",
      "            activation_linear_beta=self.activation_linear_beta,"],
-    ["            situ_beta=self.activation_beta,", "            situ_linear_beta=self.activation_linear_beta,"],
+    ["            situ_beta=self.activation_beta,",
+     "            situ_linear_beta=self.activation_linear_beta,"],
 )  # fmt: skip
 
 

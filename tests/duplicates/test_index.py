@@ -52,7 +52,8 @@ def test_storing_again_replaces(tmp_path: Path) -> None:
 
 
 HOSTILE = [
-    "'; DROP TABLE pull; --", '" OR text:*', "NEAR(a b, 5)", "title : x AND (", "a* ^b -c", "\x1b]0;owned\x07",
+    "'; DROP TABLE pull; --", '" OR text:*', "NEAR(a b, 5)", "title : x AND (",
+    "a* ^b -c", "\x1b]0;owned\x07",
     "<script>alert(1)</script>", "\u202egnp.exe", "%s %d {0}", "\ud800 lone", "\0 nul", "x" * 1_048_576,
 ]  # fmt: skip
 

@@ -24,10 +24,10 @@ def details(text: str, **changes: Any) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "repo": "vllm-project/vllm", "patch": "0001-x.patch", "date": "2026-11-30",
-        "queries": [{"purpose": "asked for", "command": f"gh pr list --search '{text}'", "count": 3, "note": None},
+        "queries": [{"purpose": "own", "command": f"gh pr list --search '{text}'", "count": 3, "note": None},
                     {"purpose": "error", "command": "gh issue list", "count": None, "note": text}],
-        "inspected": {"open": 10, "open_total": 12, "merged": 5, "closed_unmerged": 2, "since": "2026-07-01T00:00:00Z",
-                      "issues": 1, "cut_file_lists": 3},
+        "inspected": {"open": 10, "open_total": 12, "merged": 5, "closed_unmerged": 2,
+                      "since": "2026-07-01T00:00:00Z", "issues": 1, "cut_file_lists": 3},
         "compared": 4, "hits": [hit], "gaps": [text] if text else [], **changes,
     }  # fmt: skip
 
@@ -57,7 +57,8 @@ def test_nothing_in_the_paragraph_is_interpreted(text: str) -> None:
 
 def test_the_paragraph_has_queries_counts_hits_verdicts_reasons_and_the_date() -> None:
     paragraph = markdown_paragraph(details("Fix it"))
-    for part in ("2026-11-30", "10 of 12 open", "5 merged and 2 closed unmerged since 2026-07-01", "4 diffs compared",
+    for part in ("2026-11-30", "10 of 12 open", "5 merged and 2 closed unmerged since 2026-07-01",
+                 "4 diffs compared",
                  "gh pr list --search 'Fix it'`: 3", "#7 (open) `Fix it`: **related**", "touches Fix it",
                  "Not a duplicate: Fix it", "first 100", "Not everything could be seen"):  # fmt: skip
         assert part in paragraph

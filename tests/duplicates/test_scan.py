@@ -81,7 +81,8 @@ def decide(folder: Path, result: GateResult, number: int) -> None:
         folder,
         decisions.Decision(
             patch="0001", change=result.details["change"], repo="vllm-project/vllm", number=number,
-            head=str(hit(result, number)["head"]), because="it was reverted two days later", by="P", date="2026-11-30",
+            head=str(hit(result, number)["head"]), because="it was reverted two days later", by="P",
+            date="2026-11-30",
         ),
     )  # fmt: skip
 
@@ -201,8 +202,9 @@ def test_an_unknown_repository_is_a_usage_error(server: GitHubServer, patch: Pat
 
 def test_hostile_pull_requests_do_no_harm(server: GitHubServer, patch: Patch) -> None:
     bodies = ["'\"; DROP TABLE text; -- NEAR(", "\x1b]0;x\x07\u202e", "<script>", "A" * 1_048_576, "\ud800"]
-    hold(server, *(kimi_pull(60_000 + at, title=body[:200], body=body, patches={f"{body[:9]}.py": body[:2000]})
-                   for at, body in enumerate(bodies)))  # fmt: skip
+    for at, body in enumerate(bodies):
+        hostile = {f"{body[:9]}.py": body[:2000]}
+        hold(server, kimi_pull(60_000 + at, title=body[:200], body=body, patches=hostile))
     assert scan(patch).outcome == "pass"
 
 

@@ -109,4 +109,4 @@ def _plain(text: str) -> str:
     flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     flat = re.sub(r"([\\`*_\[\]|~!])", r"\\\1", flat)
     flat = re.sub(r"(?i)\b((?:fix|clos|resolv)\w*:?\s+(?:[\w./-]+)?)#(?=\d)", r"\1no. ", flat)
-    return flat.replace("@", "@<!-- -->").replace("://", ":<!-- -->//")
+    return flat.replace("@", "`@`").replace("://", "`://`")
