@@ -13,6 +13,7 @@ EVERYDAY = {
     "contract": "check every call into the kernel libraries against the versions pinned",
     "verdict": "say whether a patch is needed on a tree, and why",
     "check": "compile the touched files and run the tree's own pre-commit hooks on them",
+    "duplicates": "search GitHub for a pull request that already does it",
     "review": "read a patch hunk by hunk and put your name to it",
     "submit": "turn a ready patch into a branch and a pull request",
     "status": "show each patch's state over the releases and upstream",

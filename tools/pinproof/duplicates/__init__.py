@@ -1,0 +1,1 @@
+"""The duplicate scan: does a pull request already do what this patch does?"""

@@ -1,0 +1,91 @@
+"""A pull request or issue as GitHub's two APIs describe it, read into one record."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from pinproof.duplicates import tokens
+
+Kind = Literal["pr", "issue"]
+
+
+class Pull(msgspec.Struct, frozen=True, kw_only=True):
+    """A pull request (or an issue, which has no files).
+
+    `state` is open, closed or merged; times are as GitHub writes them (ISO 8601, UTC);
+    `files_total` is None where the API does not tell the files; `head` is the last commit.
+    """
+
+    number: int
+    kind: Kind
+    state: str
+    title: str
+    body: str
+    author: str
+    created: str
+    updated: str
+    closed: str | None
+    head: str | None
+    files: tuple[str, ...] = ()
+    files_total: int | None = None
+    closes: frozenset[int] = frozenset()
+    mentions: frozenset[int] = frozenset()
+    code: frozenset[str] = frozenset()
+
+
+def from_graphql(node: dict[str, Any], repo: str) -> Pull:
+    """A PullRequest or Issue node of the GraphQL API."""
+    kind: Kind = "pr" if node["__typename"] == "PullRequest" else "issue"
+    files = node.get("files") or {}
+    linked = {item["number"] for item in _nodes(node.get("closingIssuesReferences"))}
+    return _pull(
+        node["number"], kind, (node.get("state") or node["issueState"]).lower(), node["title"], node["body"] or "", repo,
+        author=(node.get("author") or {}).get("login", ""), created=node["createdAt"],
+        updated=node["updatedAt"], closed=node.get("closedAt"), head=node.get("headRefOid"),
+        branch=node.get("headRefName") or "", files=tuple(whole(item["path"]) for item in _nodes(files)),
+        files_total=files.get("totalCount"), linked=linked,
+    )  # fmt: skip
+
+
+def from_rest(item: dict[str, Any], repo: str) -> Pull:
+    """An item of the REST API's list of pull requests or of its search."""
+    details = item.get("pull_request") or {}
+    kind: Kind = "pr" if "head" in item or details else "issue"
+    merged = item.get("merged_at") or details.get("merged_at")
+    head = item.get("head") or {}
+    return _pull(
+        item["number"], kind, "merged" if merged else item["state"], item["title"], item.get("body") or "",
+        repo, author=(item.get("user") or {}).get("login", ""), created=item["created_at"],
+        updated=item["updated_at"], closed=item.get("closed_at"), head=head.get("sha") or "",
+        branch=head.get("ref") or "", files=(), files_total=None, linked=set(),
+    )  # fmt: skip
+
+
+def _nodes(connection: dict[str, Any] | None) -> list[dict[str, Any]]:
+    return [node for node in (connection or {}).get("nodes") or [] if node]
+
+
+def whole(text: str) -> str:
+    """Text that every database and terminal takes: JSON can carry half a surrogate pair, and NUL."""
+    return text[: tokens.LONGEST_TEXT].encode("utf-8", "replace").decode().replace("\0", " ")
+
+
+def _pull(
+    number: int, kind: Kind, state: str, title: str, body: str, repo: str, *, author: str, created: str,
+    updated: str, closed: str | None, head: str | None, branch: str, files: tuple[str, ...],
+    files_total: int | None, linked: set[int],
+) -> Pull:  # fmt: skip
+    title, body, branch = whole(title), whole(body), whole(branch)
+    text = f"{title}\n\n{body}"
+    named = tokens.references(text, repo)
+    code = tokens.names_in_prose(text) | tokens.pinned_values(text)
+    code |= {name.lower() for name, _ in tokens.errors(body)}
+    code |= tokens.names_in_prose(branch.replace("/", " "))
+    return Pull(
+        number=number, kind=kind, state=state, title=title[:400], body=body,
+        author=author, created=created, updated=updated, closed=closed, head=head, files=files,
+        files_total=files_total, closes=frozenset(named.closes | linked),
+        mentions=frozenset((named.mentions | linked) - {number}), code=frozenset(sorted(code)[:600]),
+    )  # fmt: skip

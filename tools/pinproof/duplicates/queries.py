@@ -1,0 +1,184 @@
+"""The questions put to GitHub: pages of pull requests, the searches, changed files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from pinproof.duplicates.client import Client
+from pinproof.duplicates.pulls import Pull, from_graphql, from_rest, whole
+from pinproof.duplicates.tokens import references
+from pinproof.errors import InputError
+
+PAGE = 100
+"""Pull requests a page: the most that GitHub gives."""
+
+_FILES_OF_A_PULL = 100
+
+_PULL = """
+  __typename number title body state createdAt updatedAt closedAt headRefName headRefOid
+  author { login }
+  closingIssuesReferences(first: 10) { nodes { number } }
+"""
+# An alias, since the two types of `state` must not share a name in one selection.
+_ISSUE = "__typename number title body issueState: state createdAt updatedAt closedAt author { login }"
+
+_PAGE_QUERY = """
+query ($owner: String!, $name: String!, $states: [PullRequestState!], $first: Int!, $after: String) {
+  rateLimit { cost }
+  repository(owner: $owner, name: $name) {
+    pullRequests(
+      states: $states, first: $first, after: $after, orderBy: {field: UPDATED_AT, direction: DESC}
+    ) {
+      totalCount
+      pageInfo { endCursor hasNextPage }
+      nodes { %s files(first: %d) { totalCount nodes { path } } }
+    }
+  }
+}
+""" % (_PULL, _FILES_OF_A_PULL)  # noqa: UP031
+
+STATES = {"open": ["OPEN"], "closed": ["CLOSED", "MERGED"]}
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One page of a list ordered from the latest update on; `after` is None on the last page."""
+
+    pulls: list[Pull]
+    after: str | None
+    total: int | None
+
+
+class Issue(msgspec.Struct, frozen=True):
+    """An issue that the patch names, and the numbers its comments name."""
+
+    number: int
+    title: str
+    state: str
+    comments: int
+    named: tuple[int, ...]
+
+
+def graphql_page(client: Client, repo: str, which: str, after: str | None, size: int) -> Page:
+    """A page of open or closed pull requests with their files, `size` at most.
+
+    Raises:
+        Stopped, TooHeavy, BadCursor: see Client.graphql.
+        InputError: there is no such repository.
+    """
+    owner, name = repo.split("/")
+    variables = {"owner": owner, "name": name, "states": STATES[which], "first": size, "after": after}
+    repository = client.graphql(_PAGE_QUERY, variables)["repository"]
+    if repository is None:
+        raise InputError(f"GitHub has no repository {repo}, or the token may not see it")
+    found = repository["pullRequests"]
+    info = found["pageInfo"]
+    pulls = [from_graphql(node, repo) for node in found["nodes"] if node]
+    return Page(pulls, info["endCursor"] if info["hasNextPage"] else None, found["totalCount"])
+
+
+def rest_page(client: Client, repo: str, which: str, after: str | None, size: int) -> Page:
+    """The same without a token: the REST list, which does not tell the files.
+
+    Raises:
+        Stopped, InputError: see Client.rest.
+    """
+    number = int(after or 1)
+    items, more = client.rest(
+        f"/repos/{repo}/pulls", state=which, sort="updated", direction="desc", per_page=size, page=number
+    )
+    return Page([from_rest(item, repo) for item in items], str(number + 1) if more else None, None)
+
+
+def changed_files(client: Client, repo: str, number: int) -> tuple[list[tuple[str, str | None]], bool]:
+    """The first hundred changed files of a pull request as (path, patch text or None when left out).
+
+    Returns:
+        The files, and whether these are all.
+    """
+    items, more = client.rest(f"/repos/{repo}/pulls/{number}/files", per_page=100)
+    return [(whole(item["filename"]), item.get("patch")) for item in items], not more
+
+
+def search_query(count: int, issues: int) -> str:
+    """The GraphQL query for `count` searches and `issues` issue views in one request."""
+    names = ", ".join([f"$s{at}: String!" for at in range(count)] + [f"$i{at}: Int!" for at in range(issues)])
+    searches = "".join(
+        f"""
+  s{at}: search(type: ISSUE, query: $s{at}, first: 20) {{
+    issueCount
+    nodes {{
+      ... on PullRequest {{ {_PULL} files(first: {_FILES_OF_A_PULL}) {{ totalCount nodes {{ path }} }} }}
+      ... on Issue {{ {_ISSUE} }}
+    }}
+  }}"""
+        for at in range(count)
+    )
+    views = "".join(
+        f"""
+    i{at}: issue(number: $i{at}) {{
+      number title state
+      comments(last: 50) {{ totalCount nodes {{ body }} }}
+    }}"""
+        for at in range(issues)
+    )
+    return f"""
+query ($owner: String!, $name: String!{", " + names if names else ""}) {{
+  rateLimit {{ cost }}
+  repository(owner: $owner, name: $name) {{
+    pullRequests(states: OPEN) {{ totalCount }}{views}
+  }}{searches}
+}}
+"""
+
+
+def graphql_searches(
+    client: Client, repo: str, searches: list[str], issues: list[int]
+) -> tuple[list[tuple[int, list[Pull]]], list[Issue | None], int]:
+    """Run searches and look at issues in one request.
+
+    Returns:
+        For each search its count and first hits; for each issue what it says, None where it does not
+        exist; and how many pull requests are open.
+    """
+    owner, name = repo.split("/")
+    variables: dict[str, Any] = {"owner": owner, "name": name}
+    variables.update({f"s{at}": text for at, text in enumerate(searches)})
+    variables.update({f"i{at}": number for at, number in enumerate(issues)})
+    data = client.graphql(search_query(len(searches), len(issues)), variables)
+    repository = data["repository"]
+    if repository is None:
+        raise InputError(f"GitHub has no repository {repo}, or the token may not see it")
+    found = [
+        (data[f"s{at}"]["issueCount"], [from_graphql(node, repo) for node in data[f"s{at}"]["nodes"] if node])
+        for at in range(len(searches))
+    ]
+    views = [_issue(repository[f"i{at}"], repo) for at in range(len(issues))]
+    return found, views, repository["pullRequests"]["totalCount"]
+
+
+def _issue(node: dict[str, Any] | None, repo: str) -> Issue | None:
+    if node is None:
+        return None
+    comments = [comment["body"] for comment in node["comments"]["nodes"] if comment]
+    named = references("\n".join(body[:4000] for body in comments), repo).mentions
+    return Issue(
+        node["number"], node["title"], node["state"].lower(), node["comments"]["totalCount"],
+        tuple(sorted(named)),
+    )  # fmt: skip
+
+
+def rest_search(client: Client, repo: str, search: str) -> tuple[int, list[Pull]]:
+    """One search without a token."""
+    answer, _ = client.rest("/search/issues", q=search, per_page=20)
+    return answer["total_count"], [from_rest(item, repo) for item in answer["items"]]
+
+
+def rest_issue(client: Client, repo: str, number: int) -> Issue | None:
+    """One issue without a token, its comments counted but not read."""
+    try:
+        item, _ = client.rest(f"/repos/{repo}/issues/{number}")
+    except InputError:
+        return None
+    return Issue(number, item["title"], item["state"], item.get("comments", 0), ())
