@@ -6,16 +6,16 @@ import contextlib
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 
-from pinproof.contract import calls, spread
+from pinproof.contract import cache, spread, whole
 from pinproof.contract.engine import Engine
 from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.judge import judge
 from pinproof.contract.listing import prefetch, python_files
-from pinproof.contract.model import CallCheck, Report, Unread
-from pinproof.contract.relevant import Relevant
+from pinproof.contract.model import Report, Unread
+from pinproof.contract.siteloop import check_file
 from pinproof.contract.sources import Libraries
 from pinproof.contract.watchlist import Watched
 from pinproof.contract.watchlist import shipped as shipped_watchlist
+from pinproof.contract.whole import Known
 from pinproof.tree import Tree
 
 
@@ -42,7 +42,7 @@ def check_tree(
         InputError: a SPEC in `libraries` names no watched library.
     """
     with without_gc():
-        return _check(tree, callee, files, libraries or {}, tuple(watched or shipped_watchlist()))
+        return _check(tree, callee, files, libraries or {}, tuple(watched or shipped_watchlist()), cached)
 
 
 @contextlib.contextmanager
@@ -61,47 +61,68 @@ def _check(
     tree: Tree,
     callee: str | None,
     files: Sequence[str] | None,
-    libraries: Mapping[str, str],
+    overrides: Mapping[str, str],
     watch: tuple[Watched, ...],
+    cached: bool,
 ) -> Report:
-    found = Libraries(tree, libraries)
-    engine = Engine(tree, watch, found)
+    libraries = Libraries(tree, overrides, watch)
+    engine = Engine(tree, watch, libraries)
     evaluator = Evaluator(engine)
     if files is None:
         prefetch(tree, engine.packages)
+    if callee is None and (files is None or cached):
+        known = _whole(evaluator, cached, files)
+        if known is not None:
+            return _report(evaluator, known, files)
     if files is not None:
-        chosen, seen = list(files), len(files)
         spread.prepare(evaluator, files)
-    elif callee is None:
-        chosen, seen = spread.relevant(evaluator)
+        chosen = list(files)
     else:
         chosen = [f.path for f in python_files(tree, engine.packages)]
-        seen = len(chosen)
-    checks = [check for path in chosen for check in check_file(evaluator, path, callee)]
-    return Report(
-        tree=tree.name,
-        calls=sorted(checks, key=lambda c: (c.file, c.line, c.col)),
-        libraries=[found.used[name] for name in sorted(found.used)],
-        unchecked=[found.unchecked[name] for name in sorted(found.unchecked)],
-        unread=[Unread(file=path, reason=reason) for path, reason in sorted(engine.unread.items())],
-        files_seen=seen,
-        files_parsed=engine.parsed,
-    )
+    checks = {path: list(check_file(evaluator, path, callee)) for path in chosen}
+    return _report(evaluator, Known(dict.fromkeys(chosen, ""), {}, {}, checks, dict(engine.unread)), files)
 
 
-def check_file(evaluator: Evaluator, path: str, callee: str | None) -> Iterator[CallCheck]:
-    """The checks of one file; only those of `callee` when that is given."""
+def _whole(evaluator: Evaluator, cached: bool, files: Sequence[str] | None) -> Known | None:
+    """The checks of the whole tree; None when only some files are asked for and no run is remembered."""
     engine = evaluator.engine
-    name = callee.rsplit(".", 1)[-1] if callee else None
-    if name is not None and name.encode() not in (engine.tree.read(path) or b""):
-        return
-    file = engine.file(path)
-    if file is None:
-        return
-    seen: set[tuple[int, int, str]] = set()
-    for site in calls.sites(Relevant(file, [name]) if name else evaluator.relevant(file)):
-        for check in judge(evaluator, site):
-            key = (check.line, check.col, check.callee)
-            if key not in seen and (callee is None or check.callee == callee):
-                seen.add(key)
-                yield check
+    if not cached:
+        return whole.everything(evaluator)
+    basis = cache.basis([engine.libraries.basis(), cache.beside(engine.tree, engine.import_names)])
+    place = cache.place(engine.tree)
+    before = cache.load(place, basis)
+    if before is None and files is not None:
+        return None
+    hashes, stamps = cache.digests(engine.tree, engine.packages, before)
+    if before is not None:
+        engine.libraries.adopt({u.library: u for u in before.used}, {u.library: u for u in before.unchecked})
+        if cache.unchanged(before, hashes):
+            return before.known
+    known = whole.changes(evaluator, before.known, hashes) if before is not None else None
+    if known is None:
+        engine.carried = {}
+        known = whole.everything(evaluator, hashes)
+    libraries = engine.libraries
+    used, unchecked = list(libraries.used.values()), list(libraries.unchecked.values())
+    cache.save(place, cache.Saved(basis, known, stamps, used, unchecked))
+    return known
+
+
+def _report(evaluator: Evaluator, known: Known, files: Sequence[str] | None) -> Report:
+    libraries = evaluator.engine.libraries
+    wanted = known.checks if files is None else {f: known.checks[f] for f in files if f in known.checks}
+    checks = [check for found in wanted.values() for check in found]
+    names = {check.library for check in checks}
+    return Report(
+        tree=evaluator.engine.tree.name,
+        calls=sorted(checks, key=lambda c: (c.file, c.line, c.col)),
+        libraries=[u for name, u in sorted(libraries.used.items()) if files is None or name in names],
+        unchecked=[u for name, u in sorted(libraries.unchecked.items()) if files is None or name in names],
+        unread=[
+            Unread(file=path, reason=reason)
+            for path, reason in sorted(known.unread.items())
+            if files is None or path in files
+        ],
+        files_seen=len(known.digests) if files is None else len(files),
+        files_parsed=evaluator.engine.parsed,
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from pinproof.contract import listing, scan
 from pinproof.contract.library import Library
 from pinproof.contract.modules import absolute, parse
 from pinproof.contract.scopes import Binding, Scope, bound_by, scopes
 from pinproof.contract.signatures import FunctionNode
+from pinproof.contract.sources import Libraries
 from pinproof.contract.watchlist import Watched
 from pinproof.tree import Tree
 
@@ -84,26 +85,24 @@ class Engine:
     Args:
         tree: the tree.
         watched: the watch list.
-        library: gives the signatures of a watched library, None when they cannot be had.
+        libraries: gives the signatures of each.
     """
 
-    def __init__(
-        self, tree: Tree, watched: Iterable[Watched], library: Callable[[Watched], Library | None]
-    ) -> None:
+    def __init__(self, tree: Tree, watched: Iterable[Watched], libraries: Libraries) -> None:
         self.tree = tree
-        self._library = library
+        self.libraries = libraries
         self._by_import = {name: w for w in watched for name in w.imports}
         self._vendored = {place: (w, name) for w in watched for name, place in w.vendored.items()}
         self._tops = frozenset((*self._by_import, *self._vendored))
         self._needles = tuple(name.encode() for name in self._by_import)
         self._files: dict[str, SourceFile | None] = {}
+        self._dull: set[str] = set()
         self._known: dict[str, str | None] = {}
         self.packages = listing.packages(tree)
         self._exists = listing.existence(tree, self.packages)
         self.carried: dict[str, set[str]] = {}
         """Names of the tree's modules that stand for something of a watched library, by module."""
         self.unread: dict[str, str] = {}
-        self.dependencies: set[str] = set()
         self.parsed = 0
 
     # -- libraries ---------------------------------------------------------------------------------
@@ -118,11 +117,26 @@ class Engine:
 
     def library(self, watched: Watched) -> Library | None:
         """The signatures of a watched library, None when they cannot be had."""
-        return self._library(watched)
+        return self.libraries(watched)
 
     def mentions(self, data: bytes, found: Iterable[scan.Imported] | None = None) -> bool:
         """Whether a file imports a watched library; `found` are its import statements, when known."""
         return scan.mentions(data, scan.imports(data) if found is None else found, self._tops, self._needles)
+
+    @property
+    def import_names(self) -> list[str]:
+        """The import names of all watched libraries."""
+        return sorted(self._by_import)
+
+    def libraries_in(self, found: Iterable[scan.Imported]) -> set[str]:
+        """The import names of the watched libraries among a file's imports."""
+        names = {n for i in found for n in (i.module, *(f"{i.module}.{x}" for x in i.names))}
+        return {w[0].imports[0] for n in names for w in (self.watched(n),) if w is not None}
+
+    def ask_for(self, names: Iterable[str]) -> None:
+        """Get the signatures of these libraries now, before the work is shared out."""
+        for name in names:
+            self.libraries(self._by_import[name])
 
     def seeds(self, file: SourceFile) -> set[str]:
         """The identifiers in a file that may lead to a watched library."""
@@ -147,7 +161,6 @@ class Engine:
         if name not in self._known:
             stem = name.replace(".", "/")
             tried = (f"{stem}/__init__.py", f"{stem}.py")
-            self.dependencies.update(tried)
             self._known[name] = next((p for p in tried if self._exists(p)), None)
         return self._known[name]
 
@@ -156,15 +169,21 @@ class Engine:
         path = self._path(name)
         if path is None:
             return None
+        if path in self._dull:
+            return None
         if path not in self._files and name not in self.carried:
             data = self.tree.read(path)
             if data is None or not self.mentions(data):
-                self._files[path] = None
+                self._dull.add(path)
+                return None
         return self.file(path)
+
+    def renew(self) -> None:
+        """Look again at files that seemed to reach no library."""
+        self._dull.clear()
 
     def file(self, path: str) -> SourceFile | None:
         """One parsed file of the tree, None when it is not there or does not parse."""
-        self.dependencies.add(path)
         if path not in self._files:
             self._files[path] = self._parse(path)
         return self._files[path]

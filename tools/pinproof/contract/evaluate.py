@@ -75,6 +75,7 @@ class Evaluator:
         self._classes: dict[int, EngineClass] = {}
         self._depth = 0
         self._cut = 0
+        self._age = 1
         self._spent = 0
         self._relevant: dict[str, Relevant] = {}
 
@@ -85,6 +86,12 @@ class Evaluator:
         if found is None or not seeds <= found.names:
             found = self._relevant[file.path] = Relevant(file, seeds)
         return found
+
+    def renew(self) -> None:
+        """Forget values: the engine has learned of more names that reach libraries."""
+        self._age += 1
+        self._memo.clear()
+        self.engine.renew()
 
     def begin(self) -> None:
         """Start on a new question: each has the same allowance."""
@@ -227,6 +234,8 @@ class Evaluator:
     def binding(self, binding: Binding, scope: Scope) -> Values:
         """What one binding gives its name."""
         key = (id(binding.node), id(binding.extra))
+        if scope.age != self._age:
+            scope.memo, scope.age = {}, self._age
         if key not in scope.memo:
             found, whole = self._once((*key, id(scope)), lambda: self._bind(binding, scope))
             if not whole:

@@ -18,7 +18,7 @@ from pinproof.paths import atomic_write, cache_dir
 FORMAT = "2"
 # A new release may come any day; a failed fetch is not tried again by every run of a pre-commit hook.
 _DAY_S = 24 * 3600.0
-_REFUSED_S = 600.0
+REFUSED_S = 600.0
 
 
 class _Answer(msgspec.Struct):
@@ -84,5 +84,5 @@ def refuse_again(what: str) -> None:
         CannotCheck: with the words of the last failure.
     """
     known = _read(f"refused {what}")
-    if known is not None and 0 <= time.time() - known.at < _REFUSED_S:
+    if known is not None and 0 <= time.time() - known.at < REFUSED_S:
         raise CannotCheck(f"{known.value} (tried {int(time.time() - known.at)} s ago)")

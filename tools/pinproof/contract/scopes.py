@@ -100,12 +100,14 @@ class Scope:
     """A module, function, lambda or class body, and the names it binds.
 
     `arguments` holds what is known of the parameters when a call is followed into a function, values or what
-    gives them when asked; `memo` what bindings were evaluated to; `inside`
+    gives them when asked; `memo` what bindings were evaluated to at
+    the evaluator's `age`; `inside`
     and `order` say where the def or class stands in the scope around it. A scope is `fixed` when neither it
     nor one around it has known parameters: what it gives is the same each time.
     """
 
     __slots__ = (
+        "age",
         "_bindings",
         "_inner",
         "_steps",
@@ -132,6 +134,7 @@ class Scope:
         self.name = name
         self.arguments: dict[str, Values | Callable[[], Values]] = {}
         self.memo: dict[tuple[int, int], Values] = {}
+        self.age = 0
         self.stored: dict[str, list[tuple[Scope, Binding]]] | None = None
         self.fixed: bool = True if parent is None else parent.fixed
         self._inner: dict[int, Scope] = {}

@@ -30,12 +30,15 @@ class Libraries:
 
     Args:
         tree: the tree; its vendored copies and pins decide.
-        overrides: library name to SPEC (a version, a folder, a wheel, `git+URL@COMMIT`): decides over both.
+        overrides: library name to SPEC (see from_spec): decides over both.
+        watch: the watch list.
     """
 
-    def __init__(self, tree: Tree, overrides: Mapping[str, str]) -> None:
+    def __init__(self, tree: Tree, overrides: Mapping[str, str], watch: tuple[Watched, ...] = ()) -> None:
         self._tree = tree
+        self.watch = watch
         self._overrides = overrides
+        self._pins: list[Pin] | None = None
         self._found: dict[str, Library | None] = {}
         self.used: dict[str, LibraryUsed] = {}
         self.unchecked: dict[str, Unchecked] = {}
@@ -56,9 +59,27 @@ class Libraries:
                 )
         return self._found[watched.name]
 
+    def adopt(self, used: Mapping[str, LibraryUsed], unchecked: Mapping[str, Unchecked]) -> None:
+        """Take over what another process or run has found about where signatures come from."""
+        self.used = {**used, **self.used}
+        self.unchecked = {**unchecked, **self.unchecked}
+
+    def basis(self) -> str:
+        """What decides where signatures come from: the pins, the overrides and what they name, the watch list."""
+        named = [(n, s, _state_of(s)) for n, s in sorted(self._overrides.items())]
+        return repr([self.pins, named, self.watch])
+
+    @property
+    def pins(self) -> list[Pin]:
+        """Every pin of the tree."""
+        if self._pins is None:
+            self._pins = read_pins(self._tree)
+        return self._pins
+
     def pin(self, watched: Watched) -> Pin | None:
         """The pin that decides for a library."""
-        pins = read_pins(self._tree, only=watched.pinned_as)
+        # One library alone (a verdict) needs few of the lines; once all are read, they serve all.
+        pins = self._pins if self._pins is not None else read_pins(self._tree, only=watched.pinned_as)
         mine = [pin for name in watched.pinned_as for pin in [find_pin(pins, name)] if pin is not None]
         return next((pin for pin in mine if pin.exact), mine[0] if mine else None)
 
@@ -119,6 +140,16 @@ class Libraries:
             self._tree.files, {i: i for i in watched.imports}, library=watched.name, version=version,
             source=f"external {name} {version} in site-packages",
         )  # fmt: skip
+
+
+def _state_of(spec: str) -> object:
+    """What tells whether the folder or file a SPEC names has changed."""
+    path = Path(spec)
+    if path.is_dir():
+        return [
+            (p.as_posix(), s.st_size, s.st_mtime_ns) for p in sorted(path.rglob("*.py")) for s in (p.stat(),)
+        ]
+    return path.stat().st_mtime_ns if path.is_file() else None
 
 
 def vendored_copy(watched: Watched, tree: Tree) -> Snapshot | None:
