@@ -6,6 +6,7 @@ import contextlib
 import re
 import sqlite3
 import struct
+import weakref
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from pinproof.errors import CannotCheck, InputError
 from pinproof.paths import cache_dir
 
 if TYPE_CHECKING:
+    import requests
     from remotezip import RemoteZip
 
 TIMEOUT_S = 30.0
@@ -70,6 +72,7 @@ class WheelFiles:
         self._path: Path = cache_dir("wheels") / f"{wheel.sha256}.sqlite"
         self._db: sqlite3.Connection | None = None
         self._zip: RemoteZip | None = None
+        self._session: requests.Session | None = None
         self._names: frozenset[str] | None = None
 
     def read(self, path: str) -> bytes | None:
@@ -141,6 +144,7 @@ class WheelFiles:
     def _database(self) -> sqlite3.Connection:
         if self._db is None:
             self._db = sqlite3.connect(self._path, timeout=30)
+            weakref.finalize(self, self._db.close)
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=normal")
             self._db.executescript(_TABLES)
@@ -150,15 +154,24 @@ class WheelFiles:
         if self._zip is None:
             from remotezip import RemoteZip
 
-            self._zip = RemoteZip(self.url, timeout=TIMEOUT_S)
+            self._zip = RemoteZip(self.url, session=self._connection(), timeout=TIMEOUT_S)
+            weakref.finalize(self, self._zip.close)
         return self._zip
 
-    def _range(self, start: int, stop: int) -> bytes:
-        import requests
+    def _connection(self) -> requests.Session:
+        """One connection for all requests to this wheel's server."""
+        if self._session is None:
+            import requests
 
+            self._session = requests.Session()
+            self._session.hooks["response"].append(_close_unwanted)
+            weakref.finalize(self, self._session.close)
+        return self._session
+
+    def _range(self, start: int, stop: int) -> bytes:
         wanted = {"Range": f"bytes={start}-{stop - 1}"}
         # Streamed: a server that ignores the range would send the whole wheel, 300 MB and more.
-        with requests.get(self.url, headers=wanted, timeout=TIMEOUT_S, stream=True) as reply:
+        with self._connection().get(self.url, headers=wanted, timeout=TIMEOUT_S, stream=True) as reply:
             reply.raise_for_status()
             size = int(reply.headers.get("Content-Length", stop - start + 1))
             if reply.status_code != 206 or size > stop - start:
@@ -185,6 +198,12 @@ class WheelFiles:
             yield
         except (requests.RequestException, RemoteZipError, zipfile.BadZipFile) as error:
             raise CannotCheck(f"cannot read {self.filename}: {why(error)}", hint=OFFLINE_HINT) from error
+
+
+def _close_unwanted(reply: requests.Response, **_: object) -> None:
+    """Hang up on a reply that is no range: remotezip would leave an error, or a whole wheel, open."""
+    if reply.status_code == 200 or reply.status_code >= 400:
+        reply.close()
 
 
 def _runs(infos: list[zipfile.ZipInfo]) -> list[tuple[int, int, list[zipfile.ZipInfo]]]:
