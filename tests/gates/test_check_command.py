@@ -93,17 +93,45 @@ def test_a_patch_that_does_not_apply_ends_with_4_and_the_next_command(
     assert "-> pinproof verdict" in capsys.readouterr().err
 
 
-def test_of_a_whole_series_a_patch_that_does_not_apply_is_not_run_and_that_is_no_pass(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def series(tmp_path: Path) -> Path:
+    """A patch folder with the one patch."""
     folder = tmp_path / "patches"
     folder.mkdir()
     (folder / "series").write_text("0009-test.patch\n")
     (folder / "0009-test.patch").write_bytes(the_patch().raw)
+    return folder
+
+
+def test_of_a_whole_series_a_patch_that_does_not_apply_is_not_run_and_that_is_no_pass(
+    tmp_path: Path, series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     make_hook_tree(tmp_path / "tree", OK)
     (tmp_path / "tree/vllm/a.py").write_bytes(b"x = 7\n")
-    assert main(["check", "--patches", str(folder), str(tmp_path / "tree")]) == 5
+    assert main(["check", "--patches", str(series), str(tmp_path / "tree")]) == 5
     assert "not-run" in capsys.readouterr().out
+    assert not (series / "evidence").exists()
+
+
+def test_results_on_a_patch_of_the_series_are_recorded_pass_or_fail(
+    tmp_path: Path, series: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for hooks, outcome in (((OK,), "pass"), ((BAD,), "fail")):
+        make_hook_tree(tmp_path / "tree", *hooks)
+        main(["check", "--patches", str(series), "9", str(tmp_path / "tree")])
+        records = series / "evidence" / "0009-test"
+        assert json.loads((records / "pre-commit.json").read_text())["outcome"] == outcome
+        assert json.loads((records / "compile.json").read_text())["outcome"] == "pass"
+    assert "recorded " in capsys.readouterr().err
+
+
+def test_a_patch_from_elsewhere_with_a_series_patchs_name_is_not_recorded(
+    tmp_path: Path, series: Path, patch_file: str
+) -> None:
+    (series / "0009-test.patch").write_bytes(the_patch("[Bugfix] Another").raw)
+    make_hook_tree(tmp_path / "tree", OK)
+    main(["check", "--patches", str(series), patch_file, str(tmp_path / "tree")])
+    assert not (series / "evidence").exists()
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "soon", "nan", "inf"])
