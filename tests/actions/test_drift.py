@@ -59,6 +59,7 @@ def save(path: Path, version: str, library: str) -> Path:
 
 
 def look(state: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, Findings]:
+    capsys.readouterr()
     status = main(["drift", "--state", str(state), "--json", *more])
     return status, msgspec.json.decode(capsys.readouterr().out, type=Findings)
 

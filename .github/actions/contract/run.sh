@@ -10,9 +10,7 @@ options=()
 while IFS= read -r line; do
   [ -z "$line" ] || options+=("--library=$line")
 done <<<"${INPUT_LIBRARY:-}"
-while IFS= read -r line; do
-  [ -z "$line" ] || options+=("--with=$line")
-done <<<"${INPUT_WITH:-}"
+[ -z "${INPUT_WITH:-}" ] || options+=("--with=$INPUT_WITH")
 [ "${INPUT_INCLUDE_GUARDED:-false}" != true ] || options+=(--include-guarded)
 
 # Paths in annotations are relative to the workspace; the tree is given the same way.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -23,6 +24,10 @@ from pinproof.pins import Pin, find_pin, read_pins
 from pinproof.tree import DiskFiles, Files, Tree
 
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
+# Where libraries that engines pin by commit are kept. A tree is not trusted: a pin that names another
+# host does not make us talk to it (docs/security.md); the user's own git+URL@COMMIT may name any.
+_HOSTS = frozenset({"github.com"})
+_FETCH_S = 120.0
 
 
 class Libraries:
@@ -102,7 +107,7 @@ class Libraries:
                 f"{self._tree.name} neither vendors nor pins {watched.name}", hint=_hint(watched)
             )
         if pin.repo is not None or _COMMIT.fullmatch(pin.spec):
-            found = from_commit(watched, pin.spec, pin.repo)
+            found = from_commit(watched, pin.spec, pin.repo, pin=pin)
         else:
             found = from_index(watched, pin)
         return self._use(watched, found, found.source)
@@ -279,8 +284,20 @@ def shipped(library: str, version: str) -> Snapshot | None:
     return None
 
 
-def from_commit(watched: Watched, commit: str, url: str | None) -> Snapshot:
-    """The signatures at one commit: shipped, cached, or fetched with git.
+def _refuse_other_hosts(pin: Pin) -> None:
+    """Raise CannotCheck when a pin names a host that we do not contact because a tree says so."""
+    from urllib.parse import urlsplit
+
+    host = urlsplit(pin.repo or "https://github.com").hostname
+    if host not in _HOSTS:
+        raise CannotCheck(
+            f"{pin.file}:{pin.line} pins {pin.library} at {host or pin.repo!r}; no tree chooses whom we ask",
+            hint=f"if you trust it: --library {pin.library}=git+{pin.repo}@{pin.spec}",
+        )
+
+
+def from_commit(watched: Watched, commit: str, url: str | None, *, pin: Pin | None = None) -> Snapshot:
+    """The signatures at one commit: shipped, cached, or fetched with git; `pin` is the tree's that asks.
 
     Raises:
         CannotCheck: it is neither known nor can it be fetched.
@@ -288,9 +305,11 @@ def from_commit(watched: Watched, commit: str, url: str | None) -> Snapshot:
     found = shipped(watched.name, commit)
     if found is not None:
         return msgspec.structs.replace(found, source=f"snapshot of {found.version[:8]} ({found.source})")
-    cached = memory.signature_file(watched.name, commit)
+    cached = memory.signature_file(watched.name, _cache_key(commit, url))
     with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
         return snapshots.decode(cached.read_bytes())
+    if pin is not None:
+        _refuse_other_hosts(pin)
     memory.refuse_again(cached.name)
     try:
         found = _fetched(watched, commit, url or watched.repository)
@@ -299,6 +318,13 @@ def from_commit(watched: Watched, commit: str, url: str | None) -> Snapshot:
         raise
     atomic_write(cached, snapshots.encode(found))
     return found
+
+
+def _cache_key(commit: str, url: str | None) -> str:
+    """A full commit is the same everywhere; a branch, a tag or a short one only in its own repository."""
+    if re.fullmatch(r"[0-9a-f]{40}", commit) or not url:
+        return commit
+    return f"{commit}-{hashlib.sha256(url.encode()).hexdigest()[:12]}"
 
 
 def _fetched(watched: Watched, commit: str, url: str | None) -> Snapshot:
@@ -315,7 +341,8 @@ def _fetched(watched: Watched, commit: str, url: str | None) -> Snapshot:
         root = Path(folder)
         try:
             git(["init", "-q", "."], cwd=root)
-            git(["fetch", "-q", "--depth=1", "--filter=blob:none", "--", url, commit], cwd=root)
+            fetch = ["fetch", "-q", "--depth=1", "--", url, commit]
+            git(fetch, cwd=root, transport="https", timeout_s=_FETCH_S)
             git(["-c", "core.symlinks=false", "checkout", "-q", "FETCH_HEAD"], cwd=root)
         except InputError as error:
             reason = error.message.strip().splitlines()[-1]

@@ -10,7 +10,7 @@ import msgspec
 from pinproof.console import note
 from pinproof.contract.check import check_tree
 from pinproof.contract.model import CallCheck, Report
-from pinproof.contract.watchlist import Watched, shipped
+from pinproof.contract.watchlist import shipped
 from pinproof.drift.news import NewLibrary, News
 from pinproof.drift.state import State
 from pinproof.patchset.patchfile import Patch
@@ -107,47 +107,45 @@ def examine(news: News, before: State, patches: Sequence[Patch]) -> Findings:
     """
     found: list[NewRelease] = []
     previous = before.version
+    newest: Report | None = None
     for version in news.engine:
         note(f"{before.engine} {version}: verdicts and contract")
-        found.append(_release(before.engine, previous, version, patches))
+        tree = release_tree(before.engine, version)
+        newest = check_tree(tree, cached=True)
+        found.append(_release(release_tree(before.engine, previous), tree, newest, patches))
         previous = version
     bumped = []
+    tree = release_tree(before.engine, news.state.version)
     for library in news.libraries:
         note(f"{library.project} {library.version}: what breaks if the pin moves there")
-        bumped.append(_bump(release_tree(before.engine, news.state.version), library))
+        newest = newest or check_tree(tree, cached=True)
+        bumped.append(_bump(tree, newest, library))
     return Findings(
         state=news.state, releases=found, libraries=bumped, unread=list(news.unread), unseen=news.unseen
     )
 
 
-def _release(engine: str, previous: str, version: str, patches: Sequence[Patch]) -> NewRelease:
-    tree = release_tree(engine, version)
-    report = check_tree(tree)
+def _release(previous: Tree, tree: Tree, report: Report, patches: Sequence[Patch]) -> NewRelease:
     verdicts = [judge(patch, tree) for patch in patches]
     return NewRelease(
         release=tree.name,
         verdicts=[Judged(patch=v.patch, verdict=v.verdict, sentence=v.sentence) for v in verdicts],
-        moved=_moved(release_tree(engine, previous), tree),
+        moved=_moved(previous, tree),
         broken=[_broken(call) for call in report.failing], unchecked=_unchecked(report),
         command=f"pinproof contract --release {tree.name}",
     )  # fmt: skip
 
 
-def _bump(tree: Tree, library: NewLibrary) -> Bumped:
-    """Only what the move breaks: what is broken with the pin as it stands is left out."""
+def _bump(tree: Tree, now: Report, library: NewLibrary) -> Bumped:
+    """Only what the move breaks: what is broken with the pin as it stands (`now`) is left out."""
     watched = next(item for item in shipped() if item.name == library.library)
-    today = {(call.file, call.line, call.callee) for call in _calls(tree, watched, None).failing}
-    report = _calls(tree, watched, library.version)
-    new = [call for call in report.failing if (call.file, call.line, call.callee) not in today]
+    then = check_tree(tree, watched=(watched,), libraries={watched.name: library.version}, cached=True)
+    today = {(call.file, call.line, call.col, call.callee) for call in now.failing}
+    new = [call for call in then.failing if (call.file, call.line, call.col, call.callee) not in today]
     return Bumped(
-        engine=tree.name, library=library, broken=[_broken(call) for call in new],
-        unchecked=_unchecked(report),
+        engine=tree.name, library=library, broken=[_broken(call) for call in new], unchecked=_unchecked(then),
         command=f"pinproof contract --release {tree.name} --with {library.project}=={library.version}",
     )  # fmt: skip
-
-
-def _calls(tree: Tree, watched: Watched, version: str | None) -> Report:
-    return check_tree(tree, watched=(watched,), libraries={watched.name: version} if version else None)
 
 
 def _moved(old: Tree, new: Tree) -> list[Moved]:
@@ -165,4 +163,5 @@ def _broken(call: CallCheck) -> Broken:
 
 
 def _unchecked(report: Report) -> dict[str, str]:
-    return {item.library: item.reason for item in report.unchecked}
+    """Pinned libraries that could not be read; one that the tree does not even pin is no news."""
+    return {item.library: item.reason for item in report.unchecked if item.pinned}

@@ -76,7 +76,7 @@ def _release(release: NewRelease) -> str:
 def _bump(item: Bumped) -> str:
     library = item.library
     what = f"Calls in {item.engine} that break if {library.project} moves from {library.pinned}"
-    parts = [f"### {text(library.project)} {text(library.version)}"]
+    parts = [f"### {text(f'{library.project} {library.version}')}"]
     parts.append(_calls(text(what), item.broken, item.unchecked))
     parts.append(_command(item.command))
     return "\n\n".join(parts)
