@@ -115,7 +115,29 @@ def _instance_attribute(evaluator: Evaluator, value: EngineInstance, name: str) 
         found.extend(evaluator.binding(b, inner) for inner, b in self_assignments(scope).get(name, ()))
         if found:
             break
-    return union(*found) if found else UNKNOWN
+    values = union(*found) if found else UNKNOWN
+    if all(isinstance(v, Unknown) for v in values):
+        return _given_to_constructor(evaluator, value.of, name)
+    return values
+
+
+def _given_to_constructor(evaluator: Evaluator, cls: EngineClass, name: str) -> Values:
+    """What a field was given wherever the class's own module makes an object of it, by keyword.
+
+    `FORMAT = Format(kernel="fp8_gemm")` makes `fmt.kernel` that string, for any `fmt: Format`.
+    """
+    if not any(b.kind == "parameter" for b in cls.scope.bindings.get(name, ())):
+        return UNKNOWN
+    module = cls.scope.file.scope
+    groups: list[Values] = []
+    for step in module.steps:
+        if not isinstance(step.node, ast.Assign | ast.AnnAssign) or step.node.value is None:
+            continue
+        for call in ast.walk(step.node.value):
+            if isinstance(call, ast.Call) and dotted(call.func) == cls.node.name:
+                here = evaluator.at(module, step.path, step.order)
+                groups.extend(evaluator.value(k.value, here) for k in call.keywords if k.arg == name)
+    return union(*groups) if groups else UNKNOWN
 
 
 def _class_attribute(evaluator: Evaluator, value: EngineClass, name: str) -> Values:

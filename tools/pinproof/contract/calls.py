@@ -42,9 +42,9 @@ def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
             inner = inner.value
         elif isinstance(inner, ast.Call):
             if inner is not node or isinstance(inner.func, ast.Call):
-                found.update(a.id for a in inner.args if isinstance(a, ast.Name))
+                found.update(_handed(inner))
             if isinstance(inner.func, ast.Name) and inner.func.id == "getattr":
-                found.update(a.id for a in inner.args if isinstance(a, ast.Name))
+                found.update(_handed(inner))
             inner = inner.func
         elif isinstance(inner, ast.Subscript):
             inner = inner.value
@@ -52,6 +52,15 @@ def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
             if isinstance(inner, ast.Name):
                 found.add(inner.id)
             return found
+
+
+def _handed(node: ast.Call) -> Iterator[str]:
+    """The identifiers of a call's plain arguments: `getattr(module, spec.kernel)` calls what they name."""
+    for argument in node.args:
+        if isinstance(argument, ast.Name):
+            yield argument.id
+        elif isinstance(argument, ast.Attribute):
+            yield argument.attr
 
 
 def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:

@@ -111,7 +111,7 @@ def _call(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallChec
         outcomes.extend(_outcomes(evaluator, site, node, value, given))
     checks = [o for o in outcomes if o is not None]
     if checks:
-        yield _joined(evaluator, site, checks, unknown=len(checks) < len(outcomes))
+        yield from _settled(evaluator, site, checks, unknown=len(checks) < len(outcomes))
 
 
 def _getattr(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
@@ -176,25 +176,36 @@ def _least(found: Sequence[Signature], given: Arguments) -> tuple[tuple[Drift, .
     return min(tried, key=lambda t: len(t[0]))
 
 
-def _joined(evaluator: Evaluator, site: Site, checks: list[CallCheck], *, unknown: bool) -> CallCheck:
-    """One check for a call that may reach several callees: it fails only when it fails with each."""
-    fine = [c for c in checks if c.open is None and not c.drifts]
-    failing = [c for c in checks if c.drifts]
-    opened = [c for c in checks if c.open is not None]
-    if failing and not fine and not opened and not unknown:
-        best = failing[0]
-        if evaluator.is_patched(best.callee.rsplit(".", 1)[-1], site.at):
-            return msgspec.structs.replace(
-                best, drifts=(), open="the tree replaces an attribute of this name"
-            )
-        return _guarded(evaluator, site.at, best)
-    if opened and not fine:
-        return opened[0]
-    if fine:
-        return fine[0]
-    return msgspec.structs.replace(
-        failing[0], drifts=(), open=f"it may also be something else than {failing[0].callee}"
-    )
+def _settled(
+    evaluator: Evaluator, site: Site, checks: list[CallCheck], *, unknown: bool
+) -> Iterator[CallCheck]:
+    """The checks of a call that may reach several callees: it fails only when it fails with each.
+
+    A keyword that is passed under a condition, and that another of the callees takes, is meant for that one.
+    """
+    taken = {name for c in checks if c.signature is not None for name in c.signature.names}
+    settled = [c if len(checks) == 1 else _without(c, taken) for c in checks]
+    failing = [c for c in settled if c.drifts]
+    if failing and len(failing) == len(settled) and not unknown:
+        yield _failing(evaluator, site, failing[0])
+        return
+    seen: set[str] = set()
+    for check in settled:
+        if check.callee not in seen:
+            seen.add(check.callee)
+            reason = f"it may also be something else than {check.callee}"
+            yield msgspec.structs.replace(check, drifts=(), open=reason) if check.drifts else check
+
+
+def _without(check: CallCheck, taken: set[str]) -> CallCheck:
+    drifts = tuple(d for d in check.drifts if d.when is None or not taken.issuperset(d.names))
+    return msgspec.structs.replace(check, drifts=drifts)
+
+
+def _failing(evaluator: Evaluator, site: Site, check: CallCheck) -> CallCheck:
+    if evaluator.is_patched(check.callee.rsplit(".", 1)[-1], site.at):
+        return msgspec.structs.replace(check, drifts=(), open="the file replaces an attribute of this name")
+    return _guarded(evaluator, site.at, check)
 
 
 def _guarded(evaluator: Evaluator, at: Position, check: CallCheck) -> CallCheck:

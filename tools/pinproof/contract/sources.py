@@ -416,10 +416,16 @@ def from_release(watched: Watched, projects: Iterable[str], version: str) -> Sna
 
 
 def _read_release(watched: Watched, project: str, version: str) -> Snapshot:
-    from pinproof.releases import pick
+    from pinproof.contract.archive import SourceArchive
+    from pinproof.releases import download_sdist, pick
     from pinproof.wheelfiles import WheelFiles
 
-    files: Files = WheelFiles(pick(project, version, "wheel"))
+    try:
+        files: Files = WheelFiles(pick(project, version, "wheel"))
+    except InputError as error:
+        if "no wheel" not in error.message:
+            raise
+        files = SourceArchive(download_sdist(project, version))
     roots = {name: name for name in watched.imports}
     found = snapshots.take(
         files,

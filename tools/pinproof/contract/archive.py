@@ -1,0 +1,51 @@
+"""The Python files of a source archive, read without unpacking it."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pinproof.errors import InputError
+
+# No API is written in files larger than this, nor in more files; an archive that claims so is hostile.
+_LARGEST = 8 * 1024 * 1024
+_MOST = 20_000
+
+
+class SourceArchive:
+    """An sdist as pinproof.tree.Files; the folder that all its members lie in (and `src`) is left out.
+
+    Raises:
+        InputError: it is damaged, or claims more than a source archive can hold.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._files: dict[str, bytes] = {}
+        try:
+            with tarfile.open(path, "r:gz") as archive:
+                for member in archive:
+                    self._take(archive, member)
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise InputError(f"{path.name} is no source archive: {error}") from error
+
+    def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        parts = member.name.split("/")[1:]
+        if parts[:1] in (["src"], ["python"]):
+            parts = parts[1:]
+        if not member.isreg() or not parts or not member.name.endswith((".py", ".pyi")) or ".." in parts:
+            return
+        if member.size > _LARGEST or len(self._files) > _MOST:
+            raise InputError(f"{member.name[:80]} is larger than any source file; not read")
+        stream = archive.extractfile(member)
+        if stream is not None:
+            self._files["/".join(parts)] = stream.read()
+
+    def read(self, path: str) -> bytes | None:
+        """One file's bytes, None when the archive has none of this path."""
+        return self._files.get(path)
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        """The files below `under` whose names end with `suffix`, sorted."""
+        prefix = under.rstrip("/") + "/" if under else ""
+        yield from sorted(p for p in self._files if p.startswith(prefix) and p.endswith(suffix))
