@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pinproof.commands.common import add_json, add_patch_and_tree, patch_and_tree
+from pinproof.commands.recording import keep_results
 from pinproof.console import emit_json, note, progress, say, table
-from pinproof.errors import Conflict, InputError
+from pinproof.errors import Conflict
 from pinproof.gate import GateResult, exit_code
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     one = len(args.targets) == 2
     found = {patch.name: _check(patch, tree, args, one) for patch in patches}
     for patch in patches:
-        _record(patch, tree, found[patch.name], args)
+        keep_results(patch, tree, found[patch.name], args.patches)
     if args.json:
         emit_json("pinproof.check/1", {"tree": tree.name, "patches": _builtins(found)})
     else:
@@ -91,21 +91,6 @@ def _check(patch: Patch, tree: Tree, args: argparse.Namespace, only: bool) -> li
             tree, patch, offline=args.offline, fix=args.fix, hook_limit_s=args.timeout, tell=tell
         )
     return [compiled, hooks]
-
-
-def _record(patch: Patch, tree: Tree, results: list[GateResult], args: argparse.Namespace) -> None:
-    """Keep what was proven about a patch of the series; a patch from elsewhere has no records."""
-    from pinproof.patchset.series import patch_dir, read_series
-    from pinproof.submit.store import keep
-
-    try:
-        folder = patch_dir(args.patches)
-        mine = patch.name in read_series(folder) and (folder / patch.name).read_bytes() == patch.raw
-    except (InputError, OSError):
-        return
-    for result in results:
-        if mine and result.outcome != "not-run":
-            note(f"recorded {os.path.relpath(keep(patch, tree, result, folder))}")
 
 
 @contextlib.contextmanager

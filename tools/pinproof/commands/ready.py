@@ -1,15 +1,16 @@
-"""Run the main job on a tree, then list every gate with its result and what clears each unmet one.
+"""Run the main job on a tree, then list everything the upstream's policy asks for and what clears it.
 
 The main job: verdict, apply (when needed), compile, and the contract before and after. The patch is
-written to the tree as `pinproof apply` would; --dry-run proves it on the would-be files instead. Gates
-with their own commands (pre-commit, duplicates, smoke) are not run here.
+written to the tree as `pinproof apply` would; --dry-run proves it on the would-be files instead. What was
+proven is recorded beside the patches. The other gates are not run here: their records count when they
+are about these very bytes.
 
   pinproof ready TREE            the series on a tree of yours
   pinproof ready 0001 TREE       one patch
   pinproof ready --demo          bring vLLM 0.28.0 from PyPI, take the fix out, run the main job on it
 
-On a tree of yours exit code 0 means ready: every gate is met. With --demo it means that the main job
-went as it should.
+On a tree of yours exit code 0 means ready: nothing is unmet. With --demo it means that the main job went as
+it should; a demo records nothing.
 """
 
 from __future__ import annotations
@@ -19,25 +20,35 @@ import shutil
 from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_libraries, add_patch_and_tree, libraries, patch_and_tree
+from pinproof.commands.recording import keep_results
 from pinproof.console import emit_json, note, say, table
 from pinproof.errors import Exit, InputError
-from pinproof.gate import GATES, GateResult, exit_code
+from pinproof.gate import GATES, Outcome, exit_code
 
 if TYPE_CHECKING:
     from pinproof.mainjob import MainJob
     from pinproof.patchset.patchfile import Patch
+    from pinproof.submit.requirements import Requirement, State
     from pinproof.tree import Tree
 
 _DEMO_RELEASE = ("vllm", "0.28.0")
-_OTHER_GATES = {"pre-commit": "check", "duplicates": "duplicates", "smoke": "smoke"}
+_STATES: dict[Outcome, State] = {
+    "pass": "met", "skip": "missing", "not-run": "missing", "fail": "failed", "error": "failed",
+}  # fmt: skip
+_WORDS: dict[State, str] = {
+    "met": "pass",
+    "missing": "not run",
+    "stale": "stale",
+    "failed": "fail",
+    "skipped": "skip",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_patch_and_tree(parser)
-    parser.add_argument(
-        "--demo", action="store_true", help="on vLLM 0.28.0 with the fix taken out, from PyPI"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="write nothing to the tree")
+    parser.add_argument("--demo", action="store_true", help="on vLLM 0.28.0 without the fix, from PyPI")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, neither tree nor records")
+    parser.add_argument("--policy", default="vllm", metavar="NAME", help="whose demands (default: vllm)")
     add_libraries(parser)
     add_json(parser)
 
@@ -48,18 +59,18 @@ def run(args: argparse.Namespace) -> int:
 
     patches, tree = _demo(args) if args.demo else patch_and_tree(args)
     series = load_series(args.patches)
-    jobs: list[tuple[MainJob, list[GateResult]]] = []
+    jobs: list[tuple[MainJob, list[Requirement]]] = []
     for patch in patches:
         job = run_main_job(patch, tree, series=series, libraries=libraries(args), dry_run=args.dry_run)
-        jobs.append((job, _gates(job, patch, tree)))
+        if not (args.demo or args.dry_run):
+            keep_results(patch, tree, [job.contract, job.compile], args.patches)
+        jobs.append((job, _requirements(job, patch, tree, args)))
+        if not args.json:
+            _show(*jobs[-1], tree, dry_run=args.dry_run)
     if args.json:
         _json(jobs, tree)
-    else:
-        for job, gates in jobs:
-            _show(job, gates, tree, dry_run=args.dry_run)
-    if args.demo:
-        return exit_code([result for job, _ in jobs for result in (job.contract, job.compile)])
-    return exit_code([result for _, gates in jobs for result in gates])
+    ran = exit_code([result for job, _ in jobs for result in (job.contract, job.compile)])
+    return ran if args.demo else max(ran, _exit([item for _, items in jobs for item in items]))
 
 
 def _demo(args: argparse.Namespace) -> tuple[list[Patch], Tree]:
@@ -77,23 +88,34 @@ def _demo(args: argparse.Namespace) -> tuple[list[Patch], Tree]:
     return [patch], fetch_release(*_DEMO_RELEASE, folder, [patch])
 
 
-def _gates(job: MainJob, patch: Patch, tree: Tree) -> list[GateResult]:
-    """One result per gate: the two that ran here; the others as not run, with their command."""
-    done = {result.gate: result for result in (job.contract, job.compile)}
-    return [done.get(gate) or _not_run(gate, patch, tree) for gate in GATES]
+def _requirements(job: MainJob, patch: Patch, tree: Tree, args: argparse.Namespace) -> list[Requirement]:
+    """What the policy asks for: the two gates that ran here by their results, all else by the records."""
+    from datetime import datetime, timezone
+
+    from msgspec import structs
+
+    from pinproof.submit.policy import load_policy
+    from pinproof.submit.requirements import Requirement, requirements
+    from pinproof.submit.store import open_store
+
+    fresh = {result.gate: result for result in (job.contract, job.compile)}
+    asked = requirements(
+        patch, tree, load_policy(args.policy), open_store(args.patches), datetime.now(timezone.utc)
+    )
+    found = []
+    for item in asked:
+        result = fresh.get(item.item)  # type: ignore[call-overload]
+        if result is not None:
+            item = Requirement(
+                item=item.item, state=_STATES[result.outcome], why=result.summary, clear=result.clear
+            )
+        elif item.item in GATES and item.state == "met":
+            item = structs.replace(item, why=f"on record: {item.why}")
+        found.append(item)
+    return found
 
 
-def _not_run(gate: str, patch: Patch, tree: Tree) -> GateResult:
-    command = _OTHER_GATES[gate]
-    target = "" if gate == "duplicates" else f" {tree.name}"
-    which = "" if gate == "smoke" else f" {patch.number}"
-    return GateResult(
-        gate=gate, outcome="not-run", summary="no evidence yet",  # type: ignore[arg-type]
-        clear=f"tools/{command}.sh{which}{target}",
-    )  # fmt: skip
-
-
-def _show(job: MainJob, gates: list[GateResult], tree: Tree, *, dry_run: bool) -> None:
+def _show(job: MainJob, items: list[Requirement], tree: Tree, *, dry_run: bool) -> None:
     say(f"{job.patch} on {tree.name}" + (f" ({tree.package} {tree.version})" if tree.version else ""))
     say(f"  verdict   {job.before.verdict}: {job.before.sentence}")
     step = job.plan.steps[0]
@@ -103,21 +125,37 @@ def _show(job: MainJob, gates: list[GateResult], tree: Tree, *, dry_run: bool) -
     for warning in dict.fromkeys([*job.before.warnings, *job.after.warnings]):
         say(f"  note      {warning}")
     say()
-    rows = [(g.gate, g.outcome.replace("-", " "), g.summary, g.clear or "") for g in gates]
-    table(("gate", "result", "what was seen", "to clear it"), rows)
+    gates = [item for item in items if item.item in GATES]
+    table(("gate", "result", "what was seen", "to clear it"), [_row(item) for item in gates])
+    rest = [item for item in items if item.item not in GATES and item.open]
+    if rest:
+        say()
+        table(("before it is submitted", "state", "why", "to clear it"), [_row(item) for item in rest])
     if step.action == "write" and not dry_run:
         say()
         say(f"take it back with: tools/apply.sh --revert {tree.name}")
 
 
-def _json(jobs: list[tuple[MainJob, list[GateResult]]], tree: Tree) -> None:
+def _row(item: Requirement) -> tuple[str, str, str, str]:
+    return item.item, _WORDS[item.state], item.why, (item.clear or "") if item.open else ""
+
+
+def _exit(items: list[Requirement]) -> Exit:
+    states = {item.state for item in items if item.open}
+    if "failed" in states:
+        return Exit.FAILED
+    return Exit.SKIPPED if states else Exit.OK
+
+
+def _json(jobs: list[tuple[MainJob, list[Requirement]]], tree: Tree) -> None:
     import msgspec
 
     emit_json("pinproof.ready/1", {"tree": tree.name, "patches": [
         {
             "patch": job.patch, "verdict": msgspec.to_builtins(job.before),
-            "steps": msgspec.to_builtins(job.plan.steps), "gates": msgspec.to_builtins(gates),
-            "ready": exit_code(gates) == Exit.OK,
+            "steps": msgspec.to_builtins(job.plan.steps),
+            "ran": msgspec.to_builtins([job.contract, job.compile]),
+            "asked": msgspec.to_builtins(items), "ready": not any(item.open for item in items),
         }
-        for job, gates in jobs
+        for job, items in jobs
     ]})  # fmt: skip
