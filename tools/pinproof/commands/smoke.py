@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, metavar="S",
         help="seconds that one child process may run before all its stacks are dumped and it is stopped "
-        "(default: 120 for bind, 240 for kernel, 540 for model)",
+        "(default: 300 for bind, 240 for kernel, 540 for model)",
     )  # fmt: skip
     add_json(parser)
 

@@ -11,7 +11,7 @@ from pinproof.smoke.record import Rung, RungResult, scrub
 from pinproof.smoke.session import Session
 from pinproof.tree import Tree
 
-BIND_TIMEOUT_S = 120.0
+BIND_TIMEOUT_S = 300.0
 KERNEL_TIMEOUT_S = 240.0
 MODEL_TIMEOUT_S = 540.0
 

@@ -15,7 +15,7 @@ from pinproof.smoke.process import Child, run_child
 from pinproof.smoke.record import sha256
 from pinproof.tree import Tree
 
-PROBE_TIMEOUT_S = 60.0
+PROBE_TIMEOUT_S = 120.0
 
 
 @dataclass

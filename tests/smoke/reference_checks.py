@@ -1,0 +1,64 @@
+"""Run by test_reference under an interpreter with torch: what the reference forward must hold, as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import torch
+from pinproof_smoke import experts, numerics, reference
+
+BETAS = (experts.BETA, experts.LINEAR_BETA)
+
+
+def kernel_like_error() -> float:
+    """The reference with gate and up rounded to bf16 and a bf16 output, as the kernel's epilogue has it."""
+    exact = reference.situ
+    weights, tokens = experts.random_weights(), experts.random_tokens(1)
+    right = reference.experts_forward(*tokens, weights, *BETAS)
+    reference.situ = lambda gate, up, *betas: exact(gate.bfloat16().float(), up.bfloat16().float(), *betas)
+    try:
+        rounded = reference.experts_forward(*tokens, weights, *BETAS).bfloat16()
+    finally:
+        reference.situ = exact
+    return reference.relative_error(rounded, right)
+
+
+def codes_of_powers() -> list[float]:
+    return reference.ue8m0(torch.tensor([126, 127, 128], dtype=torch.uint8)).tolist()
+
+
+def packed_layout() -> bool:
+    """Byte b of int32 [g, r, c] is the code of block 4 c + b of row r; rows are innermost in memory."""
+    codes = torch.randint(100, 140, (2, 128, 8), dtype=torch.uint8)
+    packed = experts.pack_scales(reference.ue8m0(codes), 128, 256, (1, 32), 2)
+    same = all(bool((((packed >> (8 * b)) & 0xFF) == codes[..., b::4]).all()) for b in range(4))
+    return same and packed.stride(1) == 1 and tuple(packed.shape) == (2, 128, 2)
+
+
+def nan_is_seen() -> bool:
+    x, shares, ids = experts.random_tokens(1)
+    x[0, 0] = float("nan")
+    out = reference.experts_forward(x, shares, ids, experts.random_weights(), *BETAS)
+    return math.isnan(reference.relative_error(out, torch.ones_like(out)))
+
+
+def main() -> None:
+    weights, tokens = experts.random_weights(), experts.random_tokens(1)
+    x, codes = reference.quantize_mxfp8(tokens[0])
+    print(json.dumps({
+        "loop64": numerics.loop_error(weights, tokens, BETAS, "cpu"),
+        "wrong": numerics.wrong_scales(
+            lambda *betas: reference.experts_forward(*tokens, weights, *betas), BETAS
+        ),
+        "kernel_like": kernel_like_error(),
+        "ue8m0": codes_of_powers(),
+        "largest": float(x.float().abs().max()),
+        "mxfp8": reference.relative_error(reference.dequantize_mxfp8(x, codes), tokens[0]),
+        "packed": packed_layout(),
+        "nan": nan_is_seen(),
+        "tolerances": [numerics.LOOP_TOLERANCE, numerics.KERNEL_TOLERANCE],
+    }))  # fmt: skip
+
+
+main()
