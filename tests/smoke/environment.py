@@ -36,7 +36,9 @@ def smoke_python() -> str:
         return given
     stamp = hashlib.sha256(REQUIREMENTS.read_bytes() + f"{TORCH} {sys.version}".encode()).hexdigest()[:12]
     folder = cache_dir("smoke", "test-venvs") / stamp
-    with file_lock(folder.with_suffix(".lock"), wait_s=_LIMIT_S, busy="another test run makes the interpreter"):
+    with file_lock(
+        folder.with_suffix(".lock"), wait_s=_LIMIT_S, busy="another test run makes the interpreter"
+    ):
         if not (folder / "ready").exists():
             _make(folder)
     return str(folder / "bin" / "python")
@@ -48,7 +50,11 @@ def _make(folder: Path) -> None:
     _call([sys.executable, "-m", "venv", str(folder)])
     _refuse_cuda(python)
     _call([python, "-m", "pip", "install", "-q", TORCH])
-    install = ["uv", "pip", "install", "-q", "-p", python] if shutil.which("uv") else [python, "-m", "pip", "install", "-q"]
+    install = (
+        ["uv", "pip", "install", "-q", "-p", python]
+        if shutil.which("uv")
+        else [python, "-m", "pip", "install", "-q"]
+    )
     _call([*install, "--no-deps", "-r", str(REQUIREMENTS)])
     (folder / "ready").touch()
 

@@ -73,7 +73,9 @@ def _case() -> tuple[list[list[float]], list[list[float]], list[list[int]], dict
         return [[[random.randrange(256) for _ in range(columns)] for _ in range(rows)] for _ in range(count)]
 
     def scales_of(rows: int, columns: int) -> list[list[list[int]]]:
-        return [[[random.randrange(122, 126) for _ in range(columns)] for _ in range(rows)] for _ in range(count)]
+        return [
+            [[random.randrange(122, 126) for _ in range(columns)] for _ in range(rows)] for _ in range(count)
+        ]
 
     weights = {
         "w13": bytes_of(2 * inner, hidden // 2), "w13_scale": scales_of(2 * inner, hidden // 32),

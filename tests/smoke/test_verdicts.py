@@ -30,7 +30,9 @@ def child(*events: dict[str, Any], returncode: int = 0, log: bytes = b"") -> Chi
     return Child(list(events), returncode, log, 1.0)
 
 
-def raised(where: str, kind: str = "TypeError", text: str = "got an unexpected keyword argument") -> dict[str, Any]:
+def raised(
+    where: str, kind: str = "TypeError", text: str = "got an unexpected keyword argument"
+) -> dict[str, Any]:
     frames = [{"module": "vllm.models.kimi_k3.nvidia.model", "line": 482, "function": "forward"}]
     return {"event": "raised", "rank": 0, "where": where,
             "error": {"type": kind, "message": text, "frames": frames}}  # fmt: skip
