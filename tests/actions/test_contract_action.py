@@ -53,7 +53,7 @@ def test_a_call_that_does_not_fit_is_an_annotation_on_its_line(workspace: Path) 
     assert done.returncode == 0, done.stderr  # a step of its own fails the job, after the upload
     assert output == "exit-code=1\n"
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("::error"))
-    assert "vllm/models/kimi_k3/nvidia/model.py,line=" in line
+    assert line.startswith("::error file=engine/vllm/models/kimi_k3/nvidia/model.py,line=")
     assert "activation_beta" in line
 
 
@@ -61,7 +61,9 @@ def test_findings_go_to_code_scanning_when_asked(workspace: Path) -> None:
     act(workspace, upload_sarif="true")
     sarif = json.loads((workspace.parent / "temp/kernel-contract.sarif").read_bytes())
     assert sarif["version"] == "2.1.0"
-    assert len(sarif["runs"][0]["results"]) >= 1
+    (result, *_) = sarif["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert place == "engine/vllm/models/kimi_k3/nvidia/model.py"
 
 
 def test_a_tree_that_fits_passes(workspace: Path, patch: Patch) -> None:

@@ -14,12 +14,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pinproof.console import emit_json, note
 from pinproof.contract.model import Report
 from pinproof.contract.watchlist import Watched
 from pinproof.errors import Exit, InputError
 from pinproof.tree import Tree
+
+if TYPE_CHECKING:
+    from pinproof.contract.findings import Finding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit_json("pinproof.contract/1", render.machine(report, found))
     elif args.sarif:
-        _print_sarif(found)
+        _print_sarif(_from_here(found, tree))
     elif args.github:
-        render.github(found)
+        render.github(_from_here(found, tree))
     else:
         render.people(report, found)
     return _exit_code(report, quiet=not (args.sarif or args.github))
@@ -170,6 +174,18 @@ def _moved(
     then.libraries = [u for u in then.libraries if u.library == library]
     then.unchecked = [u for u in then.unchecked if u.library == library]
     return then
+
+
+def _from_here(found: list[Finding], tree: Tree) -> list[Finding]:
+    """Findings with paths from the working folder, where it holds the tree: what code scanning expects."""
+    import msgspec
+
+    here = Path.cwd()
+    root = tree.root.resolve() if tree.root else here
+    if root == here or not root.is_relative_to(here):
+        return found
+    below = root.relative_to(here)
+    return [msgspec.structs.replace(item, file=(below / item.file).as_posix()) for item in found]
 
 
 def _print_sarif(found: list) -> None:  # type: ignore[type-arg]
