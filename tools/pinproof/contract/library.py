@@ -69,24 +69,25 @@ class Library:
         if found is None and name in self._raw:
             found = self._modules[name] = snapshots.decode_module(self._raw[name])
         if found is None and name in self._packages:
-            return Module(file=name, package=True, open=f"{name} is a namespace package")
+            why = f"{name} is a namespace package"
+            return Module(file=name, package=True, open=why, hosts=why)
         return found
 
     def import_module(self, name: str) -> Member:
         """What `import name` finds."""
         if self.module(name) is not None:
             return Member("module", name)
-        parent = name
-        while "." in parent:
-            parent = parent.rpartition(".")[0]
-            found = self.module(parent)
-            if found is not None:
-                if found.open:
-                    return Member("open", parent, reason=found.open)
-                if self.incomplete:
-                    return Member("open", name, reason=self.incomplete)
-                return Member("absent", name, reason=f"{self.name} {self.version} has no module {name}")
-        return Member("open", name, reason=f"{name} is not among the files of {self.name} {self.version}")
+        parts = name.split(".")
+        parents = [".".join(parts[:end]) for end in range(len(parts) - 1, 0, -1)]
+        known = [found for parent in parents for found in (self.module(parent),) if found is not None]
+        if not known:
+            return Member("open", name, reason=f"{name} is not among the files of {self.name} {self.version}")
+        hosts = [found.hosts for found in known if found.hosts]
+        if hosts or not known[0].package:
+            return Member("open", name, reason=hosts[0] if hosts else f"{known[0].file} is no package")
+        if self.incomplete:
+            return Member("open", name, reason=self.incomplete)
+        return Member("absent", name, reason=f"{self.name} {self.version} has no module {name}")
 
     def members(self, module: str, name: str, depth: int = 0) -> list[Member]:
         """Everything that `name` in `module` may stand for; one absent member when it is not there."""

@@ -40,7 +40,8 @@ def summarize(
     """
     tree = parse(data)
     if isinstance(tree, str):
-        return Module(file=file, package=package, open=f"{file} does not parse ({tree})")
+        why = f"{file} does not parse ({tree})"
+        return Module(file=file, package=package, open=why, hosts=why)
     return _Reader(module, file, package, vendored).read(tree)
 
 
@@ -54,6 +55,7 @@ class _Reader:
         self.stars: list[str] = []
         self.public: list[str] | None = []
         self.open: str | None = None
+        self.hosts: str | None = None
 
     def read(self, tree: ast.Module) -> Module:
         self._body(tree.body)
@@ -69,6 +71,7 @@ class _Reader:
             stars=tuple(self.stars),
             public=tuple(self.public) if has_all and self.public is not None else None,
             open=self.open,
+            hosts=self.hosts,
         )
 
     def _add(self, name: str, entry: Entry) -> None:
@@ -138,7 +141,9 @@ class _Reader:
                     self._add(name, self._value(item))
                 elif isinstance(target, ast.Tuple | ast.List | ast.Starred):
                     self._add(name, Other(item.lineno))
-            if _is_globals(target) or _is_sys_modules(target):
+            if _is_sys_modules(target) or dotted(target) == "__path__":
+                self.hosts = self.open = f"{self.file}:{item.lineno} replaces modules"
+            if _is_globals(target):
                 self.open = f"{self.file}:{item.lineno} sets names through globals()"
 
     def _value(self, item: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Entry:

@@ -75,7 +75,8 @@ class Module(msgspec.Struct, frozen=True, omit_defaults=True):
     """One module: every name it may bind, each with all the ways it is bound.
 
     `stars` are the modules it imports everything from; `public` its `__all__` when that is a plain
-    list; `open` says why names may exist that the text does not show (None: they cannot).
+    list; `open` says why names may exist that the text does not show (None: they cannot), `hosts` why
+    modules below it may (a module `__getattr__` gives names, but no module that can be imported).
     """
 
     file: str
@@ -84,3 +85,4 @@ class Module(msgspec.Struct, frozen=True, omit_defaults=True):
     stars: tuple[str, ...] = ()
     public: tuple[str, ...] | None = None
     open: str | None = None
+    hosts: str | None = None

@@ -1,0 +1,88 @@
+"""A drift behind a guard is told apart from one that runs, and the guard is named with its line."""
+
+# ruff: noqa: E501 - each snippet is one file
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.contract.small import check, drifts
+
+LIBRARY = "__version__ = '1'\ndef f(a): ...\n"
+
+GUARDED = {
+    "try TypeError": "import kernels\ntry:\n    kernels.f(1, bad=2)\nexcept TypeError:\n    kernels.f(1)",
+    "try ImportError": "try:\n    from kernels import gone\nexcept ImportError:\n    gone = None",
+    "try AttributeError": "import kernels\ntry:\n    kernels.gone\nexcept (ImportError, AttributeError):\n    pass",
+    "handler of a failed import": (
+        "try:\n    from kernels import f\nexcept ImportError:\n    from kernels.old import f"
+    ),
+    "suppress": "import contextlib\nwith contextlib.suppress(ImportError):\n    from kernels import gone",
+    "hasattr": "import kernels\nif hasattr(kernels, 'gone'):\n    kernels.gone(1)",
+    "not hasattr, then return": (
+        "import kernels\ndef g():\n    if not hasattr(kernels, 'gone'):\n        return\n    kernels.gone(1)"
+    ),
+    "hasattr and": "import kernels\nx = hasattr(kernels, 'gone') and kernels.gone(1)",
+    "signature probe": (
+        "import inspect, kernels\nif 'bad' in inspect.signature(kernels.f).parameters:\n    kernels.f(1, bad=2)"
+    ),
+    "signature probe kept in a name": (
+        "import inspect, kernels\nHAS = 'bad' in inspect.signature(kernels.f).parameters\n"
+        "if HAS:\n    kernels.f(1, bad=2)"
+    ),
+    "signature probe kept in self": (
+        "import inspect, kernels\nclass A:\n    def __init__(self):\n"
+        "        self.has = 'bad' in inspect.signature(kernels.f).parameters\n"
+        "    def g(self):\n        if self.has:\n            kernels.f(1, bad=2)"
+    ),
+    "signature probe in a helper": (
+        "import inspect, kernels\ndef has():\n    return 'bad' in inspect.signature(kernels.f).parameters\n"
+        "if has():\n    kernels.f(1, bad=2)"
+    ),
+    "version test": "import kernels\nif kernels.__version__ >= '2':\n    kernels.f(1, bad=2)",
+    "presence probe in a helper": (
+        "import kernels\ndef has():\n    try:\n        from kernels import gone\n    except ImportError:\n"
+        "        return False\n    return True\ndef g():\n    if has():\n        from kernels import gone"
+    ),
+    "other platform": "import kernels\nif current_platform.is_rocm():\n    kernels.f(1, bad=2)",
+    "else of this platform": "import kernels\nif is_cuda() or is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
+    "function for another platform": "import kernels\ndef build_xpu_ids():\n    kernels.f(1, bad=2)",
+    "type checkers only": (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from kernels import gone"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", GUARDED)
+def test_a_drift_is_guarded_by(how: str, tmp_path: Path) -> None:
+    report = check(tmp_path, GUARDED[how], LIBRARY)
+    assert drifts(report) == []
+    assert report.guarded
+    assert all(call.guard is not None and call.guard.startswith("line ") for call in report.guarded)
+
+
+LIVE = {
+    "handler that raises again": (
+        "import kernels\ntry:\n    kernels.f(1, bad=2)\nexcept TypeError as e:\n    raise RuntimeError from e"
+    ),
+    "handler of another error": "import kernels\ntry:\n    kernels.f(1, bad=2)\nexcept ValueError:\n    pass",
+    "presence of the function itself": "import kernels\nif hasattr(kernels, 'f'):\n    kernels.f(1, bad=2)",
+    "this platform": "import kernels\nif is_cuda():\n    kernels.f(1, bad=2)",
+    "else of another platform": "import kernels\nif is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
+    "a setting": "import kernels\nif envs.USE_KERNELS:\n    kernels.f(1, bad=2)",
+    "presence of the package": (
+        "import importlib.util, kernels\ndef has():\n    return importlib.util.find_spec('kernels') is not None\n"
+        "if has():\n    kernels.f(1, bad=2)"
+    ),
+    "the other answer of a signature probe": (
+        "import inspect, kernels\nif 'bad' in inspect.signature(kernels.f).parameters:\n    pass\nelse:\n"
+        "    kernels.f(1, bad=2)"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", LIVE)
+def test_a_drift_is_not_guarded_by(what: str, tmp_path: Path) -> None:
+    assert [kind for _, kind, _ in drifts(check(tmp_path, LIVE[what], LIBRARY))] == ["unexpected-keyword"]
