@@ -99,6 +99,18 @@ def test_what_could_not_be_proved_is_said_with_its_reason(draft: Draft) -> None:
     assert "packages for ruff-check" in body
 
 
+def test_a_kernel_that_refused_the_gpu_is_not_told_as_one_that_ran(draft: Draft) -> None:
+    details = draft.evidence["smoke"].details
+    told, verdict = (
+        "contract holds, the kernel refused SM90: x",
+        "contract holds, kernel refused this architecture",
+    )
+    refused = {**details["rungs"][0], "rung": "kernel", "summary": told, "details": {"verdict": verdict}}
+    made = replace(draft.evidence["smoke"], details={**details, "rungs": [details["rungs"][0], refused]})
+    body = render_body(replace(draft, evidence={**draft.evidence, "smoke": sealed(made)}))
+    assert f"- smoke: the kernel did not run on this GPU: {told}" in body
+
+
 def test_a_skipped_gate_shows_as_skipped_never_as_passed(
     patch: Patch, tree: Tree, policy: Policy, store: Store
 ) -> None:
