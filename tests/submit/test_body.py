@@ -99,6 +99,18 @@ def test_what_could_not_be_proved_is_said_with_its_reason(draft: Draft) -> None:
     assert "packages for ruff-check" in body
 
 
+def test_a_kernel_that_refused_the_gpu_is_not_told_as_one_that_ran(draft: Draft) -> None:
+    details = draft.evidence["smoke"].details
+    told, verdict = (
+        "contract holds, the kernel refused SM90: x",
+        "contract holds, kernel refused this architecture",
+    )
+    refused = {**details["rungs"][0], "rung": "kernel", "summary": told, "details": {"verdict": verdict}}
+    made = replace(draft.evidence["smoke"], details={**details, "rungs": [details["rungs"][0], refused]})
+    body = render_body(replace(draft, evidence={**draft.evidence, "smoke": sealed(made)}))
+    assert f"- smoke: the kernel did not run on this GPU: {told}" in body
+
+
 def test_a_skipped_gate_shows_as_skipped_never_as_passed(
     patch: Patch, tree: Tree, policy: Policy, store: Store
 ) -> None:
@@ -140,7 +152,8 @@ def test_every_record_is_named_by_its_seal(draft: Draft) -> None:
 
 
 def test_a_body_too_long_for_github_is_refused(draft: Draft) -> None:
-    hits = [{**HIT, "title": "x" * 80, "reason": "y" * 3000} for _ in range(40)]
+    same = {"verdict": "same problem, other approach", "because": "z"}
+    hits = [{**HIT, **same, "title": "x" * 80, "reason": "y" * 3000} for _ in range(40)]
     result = planted({})["duplicates"]
     many = with_result(draft, "duplicates", replace(result, details={**result.details, "hits": hits}))
     with pytest.raises(Refused, match="GitHub takes 65536"):

@@ -146,6 +146,8 @@ def logs(draft: Draft) -> str:
     parts = [table(("check", "date", "tree", "took", "record"), rows)] if rows else []
     if "pre-commit" in draft.evidence:
         parts.append(_hooks(draft.evidence["pre-commit"]))
+    if "smoke" in draft.evidence:
+        parts.append(_rungs(draft.evidence["smoke"]))
     for made in draft.evidence.values():
         for log in made.logs:
             parts.append(f"{made.gate} {code(log.at)}, SHA-256 {code(log.sha256[:16])}, {log.size} bytes")
@@ -163,6 +165,11 @@ def _hooks(made: EvidenceRecord) -> str:
             skipped.setdefault(hook["reason"] or "no reason given", []).append(hook["hook"])
     lines = [f"Skipped, {text(reason)}: {codes(names)}" for reason, names in skipped.items()]
     return "\n\n".join([table(("hook", "stage", "result", "note"), rows), *lines])
+
+
+def _rungs(made: EvidenceRecord) -> str:
+    rows = [(rung["rung"], rung["outcome"], text(rung["summary"])) for rung in made.details["rungs"]]
+    return table(("smoke rung", "result", "what was seen"), rows)
 
 
 def _tree(draft: Draft, gate: GateName) -> str:

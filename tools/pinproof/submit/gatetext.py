@@ -97,6 +97,8 @@ def _smoke_limits(details: Details) -> list[str]:
         where = f"the machine has {gpu}" if gpu else "the machine has no GPU"
         found.append(f"smoke: the kernel's numbers on SM100, the only architecture it runs on ({where})")
     for rung in details["rungs"]:
+        if "refused" in rung["details"].get("verdict", ""):  # a pass for the contract, not for the kernel
+            found.append(f"smoke: the kernel did not run on this GPU: {rung['summary']}")
         if rung["outcome"] != "pass":
             found.append(
                 f"smoke: the {rung['rung']} rung ({rung['outcome']}: {rung['reason'] or rung['summary']})"
