@@ -70,9 +70,12 @@ def test_the_headers_come_in_few_requests(
     from pinproof import wheelfiles
 
     ranged = wheelfiles.WheelFiles._range
-    monkeypatch.setattr(
-        wheelfiles.WheelFiles, "_range", lambda self, a, b: (requests.append(b - a), ranged(self, a, b))[1]
-    )
+
+    def counted(self: wheelfiles.WheelFiles, start: int, stop: int) -> bytes:
+        requests.append(stop - start)
+        return ranged(self, start, stop)
+
+    monkeypatch.setattr(wheelfiles.WheelFiles, "_range", counted)
     try:
         include = kernel_source.headers(tree)
     except CannotCheck as error:

@@ -21,11 +21,11 @@ def kernel_like_error() -> float:
         rounded = reference.experts_forward(*tokens, weights, *BETAS).bfloat16()
     finally:
         reference.situ = exact
-    return reference.relative_error(rounded, right)
+    return float(reference.relative_error(rounded, right))
 
 
 def codes_of_powers() -> list[float]:
-    return reference.ue8m0(torch.tensor([126, 127, 128], dtype=torch.uint8)).tolist()
+    return list(reference.ue8m0(torch.tensor([126, 127, 128], dtype=torch.uint8)).tolist())
 
 
 def packed_layout() -> bool:

@@ -18,11 +18,12 @@ PARTS = {
     "wrong_scales": {"swapped": 0.4}, "kernel_tolerance": 0.03,
 }  # fmt: skip
 RAN = {
-    "event": "ran", "rank": 0, "finite": True, "error": 0.01, "tolerance": 0.03, "against_wrong": {"swapped": 0.4},
+    "event": "ran", "rank": 0, "finite": True, "error": 0.01, "tolerance": 0.03,
+    "against_wrong": {"swapped": 0.4},
 }  # fmt: skip
 GENERATED = {
-    "event": "generated", "rank": 0, "tokens": [1, 2], "deterministic": True, "finite": True, "logits": [[0.5]],
-    "digest": "d", "backend": "auto", "seconds": 3.0,
+    "event": "generated", "rank": 0, "tokens": [1, 2], "deterministic": True, "finite": True,
+    "logits": [[0.5]], "digest": "d", "backend": "auto", "seconds": 3.0,
 }  # fmt: skip
 
 

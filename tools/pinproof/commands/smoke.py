@@ -3,7 +3,8 @@
 Four rungs, lowest first. bind runs the real forward with a recorder under the pinned wrapper; compile
 builds the pinned kernel for sm_100a with nvcc; kernel runs the real experts on a CUDA GPU; model runs a
 tiny random Kimi model through vllm.LLM. `auto` climbs until the machine or the patch says stop. The tree is
-imported by --python in a child process and never changed.
+imported by --python in a child process and never changed. The run is recorded beside a patch of the series
+that stands in the tree.
 
   pinproof smoke TREE --python /path/to/venv/bin/python
   pinproof smoke 0001 TREE --rung bind --json
@@ -13,10 +14,18 @@ imported by --python in a child process and never changed.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
+from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_patch_and_tree, patch_and_tree
+from pinproof.console import note
 from pinproof.errors import InputError
+from pinproof.patchset.patchfile import Patch
+from pinproof.tree import Tree
+
+if TYPE_CHECKING:
+    from pinproof.gate import GateResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
     # Numerics belong to one patch: a series is smoked by its tree, the first patch gives the twin.
     patch = patches[0] if patches else None
     gate = smoke_gate(tree, python, args.rung, patch=patch, nproc=args.nproc, limit_s=args.timeout)
+    if patch is not None:
+        _record(patch, tree, gate, args)
     if args.json:
         emit_json("pinproof.smoke/1", {"gate": msgspec.to_builtins(gate)})
         return int(exit_code([gate]))
@@ -65,6 +76,25 @@ def run(args: argparse.Namespace) -> int:
     if gate.clear:
         say(f"  -> {gate.clear}")
     return int(exit_code([gate]))
+
+
+def _record(patch: Patch, tree: Tree, gate: GateResult, args: argparse.Namespace) -> None:
+    """Keep the run as evidence for a patch of the series; a tree without the patch proves nothing for it."""
+    from pinproof.patchset.change import text_state
+    from pinproof.patchset.series import patch_dir, read_series
+    from pinproof.submit.store import keep
+
+    try:
+        folder = patch_dir(args.patches)
+        mine = patch.name in read_series(folder) and (folder / patch.name).read_bytes() == patch.raw
+    except (InputError, OSError):
+        return
+    if not mine or gate.outcome == "not-run":
+        return
+    if text_state(tree, patch) == "applied":
+        note(f"recorded {os.path.relpath(keep(patch, tree, gate, folder))}")
+    else:
+        note(f"not recorded: {patch.name} does not stand in {tree.name}")
 
 
 def interpreter(given: str | None) -> str:
