@@ -10,22 +10,36 @@ import contextlib
 import io
 import os
 import re
+import shutil
+import socket
 import subprocess
 import tarfile
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import msgspec
 import pytest
 from pinproof import console, fetch, git, pins, tree, wheelfiles
+from pinproof.contract import sources
+from pinproof.contract.check import check_tree
+from pinproof.duplicates import report
 from pinproof.errors import PinproofError
+from pinproof.gate import GateResult
 from pinproof.patchset import journal, patchfile
+from pinproof.patchset.series import find_patch
 from pinproof.releases import Distribution
+from pinproof.submit import evidence, importing, records
+from pinproof.submit.policy import load_policy
 
+from tests.conftest import REPO
 from tests.index_server import Index, serve
+from tests.trees import MODEL, SITU, make_tree
 
 PROSE = (
     "A change that is made up for a test and does nothing that anyone would ever want.\n\n"
@@ -199,6 +213,58 @@ def text_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
     return any(char in out.getvalue() for char in "\x1b\x07\u202e")
 
 
+def title_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A pull request whose title holds them, in the list of possible duplicates."""
+    hit = {"number": 1, "kind": "pr", "state": "open", "score": 9.0, "verdict": "related", "declared": False,
+           "title": "fix\x1b]52;c;cm0gLXJmIH4=\x07 \u202e", "reason": "\x1b[8m", "because": None}  # fmt: skip
+    seen = {"open": 1, "open_total": 1, "merged": 0, "closed_unmerged": 0, "since": "2026-11-30",
+            "cut_file_lists": 0}  # fmt: skip
+    details = {"patch": "p", "repo": "o/r", "gaps": [], "inspected": seen, "compared": 0, "queries": [],
+               "hits": [hit]}  # fmt: skip
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        report.show(GateResult(gate="duplicates", outcome="pass", summary="s", details=details))
+    return any(char in out.getvalue() for char in "\x1b\x07\u202e")
+
+
+def pin_names_another_host(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A tree that pins a library at a commit in a repository of the attacker's, on a port that listens."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"https://127.0.0.1:{server.getsockname()[1]}/DeepGEMM.git"
+        root = make_tree(tmp / "tree", _real_patch(), fixed=False, declares=SITU)
+        shutil.rmtree(root / "vllm/third_party")
+        (root / "cmake/external_projects").mkdir(parents=True)
+        (root / "cmake/external_projects/deepgemm.cmake").write_text(
+            f'set(REPO "{url}")\nGIT_REPOSITORY ${{REPO}}\nGIT_TAG {"ab" * 20}\n'
+        )
+        server.settimeout(0.1)
+        asked, done = threading.Event(), threading.Event()
+        waiter = threading.Thread(target=_wait_for_a_caller, args=(server, asked, done))
+        waiter.start()
+        _quietly(lambda: check_tree(tree.open_tree(root), callee="deep_gemm.fp8_fp4_mega_moe"))
+        done.set()
+        waiter.join()
+    return asked.is_set()
+
+
+def record_was_edited(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A record whose summary was rewritten by hand."""
+    return _taken_in(
+        tmp, _record(tmp, outcome="pass").replace(b'"summary": "s"', b'"summary": "all is well"')
+    )
+
+
+def record_contradicts_itself(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A record that says pass over details that tell of a failure, sealed anew."""
+    made = records.sealed(
+        msgspec.structs.replace(
+            msgspec.json.decode(_record(tmp, outcome="fail"), type=records.EvidenceRecord), outcome="pass"
+        )
+    )
+    return _taken_in(tmp, records.encode(made))
+
+
 def expression_explodes(tmp: Path, monkeypatch: Monkey) -> bool:
     """Files whose text makes a regular expression search in square time: over 1 s of CPU for 16 kB each."""
     root = small_tree(tmp / "tree")
@@ -219,6 +285,38 @@ def _quietly(work: Callable[[], Any]) -> None:
         work()
     except PinproofError:
         return
+
+
+def _real_patch() -> patchfile.Patch:
+    return find_patch("0001", REPO / "patches/vllm")
+
+
+def _wait_for_a_caller(server: socket.socket, asked: threading.Event, done: threading.Event) -> None:
+    while not (asked.is_set() or done.is_set()):
+        with contextlib.suppress(TimeoutError):
+            server.accept()[0].close()
+            asked.set()
+
+
+def _record(tmp: Path, *, outcome: Literal["pass", "fail"]) -> bytes:
+    """An honest record of the compile gate on a small tree."""
+    root = make_tree(tmp / "tree", _real_patch(), fixed=False, declares=SITU)
+    fault = {"path": MODEL, "line": 1, "message": "no"}
+    details = {"files": [MODEL], "checked": ["3.10"], "faults": [fault] if outcome == "fail" else []}
+    result = GateResult(gate="compile", outcome=outcome, summary="s", details=details)
+    return records.encode(evidence.record(_real_patch(), tree.open_tree(root), result))
+
+
+def _taken_in(tmp: Path, raw: bytes) -> bool:
+    """Whether `pinproof evidence add` would take the record for a pass."""
+    try:
+        made = importing.import_record(
+            raw, "smoke.json", _real_patch(), tree.open_tree(tmp / "tree"), load_policy(),
+            datetime.now(timezone.utc),
+        )  # fmt: skip
+    except PinproofError:
+        return False
+    return made.outcome == "pass"
 
 
 def _zip(files: dict[str, bytes]) -> bytes:
@@ -333,12 +431,25 @@ def _worktree_is_believed(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(module, "check_worktree", lambda root: None)
 
 
+def _any_host_is_asked(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(sources, "_refuse_other_hosts", lambda pin: None)
+
+
+def _seals_are_believed(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(records, "_digest", lambda made: made.seal)
+
+
+def _outcomes_are_believed(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(importing, "check_outcome", lambda made: None)
+
+
 def _expressions_search_freely(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(pins, "_CMAKE_SET", re.compile(r'^\s*set\(\s*(\w+)\s+"([^"\n]*)"', re.MULTILINE))
 
 
 def _text_is_trusted(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(console, "clean", lambda text: text)
+    monkeypatch.setattr("rich.text.strip_control_codes", lambda text: text)  # a second line of defence
 
 
 CASES = (
@@ -357,5 +468,9 @@ CASES = (
     Case("a checkout's git settings run programs", git_hook_runs, _git_settings_hold),
     Case("git works on another folder", git_works_elsewhere, _worktree_is_believed),
     Case("outside text drives the terminal", text_moves_the_cursor, _text_is_trusted),
+    Case("outside text drives the terminal", title_moves_the_cursor, _text_is_trusted),
+    Case("a pin points to another host", pin_names_another_host, _any_host_is_asked),
+    Case("evidence is forged", record_was_edited, _seals_are_believed),
+    Case("evidence is forged", record_contradicts_itself, _outcomes_are_believed),
     Case("an expression explodes", expression_explodes, _expressions_search_freely),
 )  # fmt: skip

@@ -67,7 +67,8 @@ GIT_CONFIG = """
 COMMANDS: Sequence[tuple[str, ...]] = (
     ("verdict", "."), ("pins", "."), ("ready", "."), ("ready", ".", "--json"), ("apply", ".", "--dry-run"),
     ("apply", "."), ("export", ".", "--check"), ("apply", ".", "--revert"), ("lint",),
-    ("snapshot", "deep_gemm", "."),
+    ("snapshot", "deep_gemm", "."), ("contract", "."), ("contract", "--files", MODEL),
+    ("evidence", "list", "0001", "."),
 )  # fmt: skip
 
 
