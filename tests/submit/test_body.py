@@ -140,7 +140,8 @@ def test_every_record_is_named_by_its_seal(draft: Draft) -> None:
 
 
 def test_a_body_too_long_for_github_is_refused(draft: Draft) -> None:
-    hits = [{**HIT, "title": "x" * 80, "reason": "y" * 3000} for _ in range(40)]
+    same = {"verdict": "same problem, other approach", "because": "z"}
+    hits = [{**HIT, **same, "title": "x" * 80, "reason": "y" * 3000} for _ in range(40)]
     result = planted({})["duplicates"]
     many = with_result(draft, "duplicates", replace(result, details={**result.details, "hits": hits}))
     with pytest.raises(Refused, match="GitHub takes 65536"):
