@@ -40,6 +40,16 @@ def test_a_clean_scan_ends_with_zero_and_a_table(
     assert "gh pr list --repo vllm-project/vllm --state open --search" in out
 
 
+def test_the_result_is_kept_as_evidence_but_not_of_an_old_index(server: GitHubServer, patches: Path) -> None:
+    kept = patches / "evidence" / NAME.removesuffix(".patch") / "duplicates.json"
+    assert run(patches, "0001", "--offline") == 5
+    assert not kept.exists()
+    assert run(patches, "0001") == 0
+    record = json.loads(kept.read_text())
+    assert (record["gate"], record["outcome"], record["tree"]) == ("duplicates", "pass", None)
+    assert SECRET not in kept.read_text()
+
+
 def test_json_is_one_versioned_document(
     server: GitHubServer, patches: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@
 Looks at every open pull request and at those merged or closed since shortly before the patch, ranks
 them by shared issue, code names, error message, place and text, compares the diffs of the nearest, and
 gives each a verdict with its reason. What it fetches is kept in a local index, so that the next scan
-asks for the news only.
+asks for the news only. The result is kept as evidence beside the patch.
 
 A token is taken from GITHUB_TOKEN, GH_TOKEN or `gh auth token`. Without one the scan sees titles and
 texts but no files, and ends as "skip".
@@ -23,15 +23,15 @@ import argparse
 
 from pinproof.commands.common import add_json, add_patches
 
+UPSTREAM = "vllm-project/vllm"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument(
         "patch", nargs="?", metavar="PATCH", help="a patch (0001, its name or a path; default: all)"
     )
-    parser.add_argument(
-        "--repo", default="vllm-project/vllm", metavar="OWNER/NAME", help="where to look (%(default)s)"
-    )
+    parser.add_argument("--repo", default=UPSTREAM, metavar="OWNER/NAME", help="where to look (%(default)s)")
     parser.add_argument(
         "--query", action="append", default=[], metavar="TEXT", help="search for this as well"
     )
@@ -56,19 +56,24 @@ def run(args: argparse.Namespace) -> int:
     from pinproof.errors import InputError
     from pinproof.gate import exit_code
     from pinproof.patchset.series import find_patch, load_series, patch_dir
+    from pinproof.submit.store import keep
 
     if (args.not_a_duplicate is None) != (args.because is None):
         raise InputError("--not-a-duplicate N and --because WHY go together")
     if args.because is not None:
         return _decide(args)
     patches = [find_patch(args.patch, args.patches)] if args.patch else load_series(args.patches)
-    results = [
-        duplicates_gate(
-            patch, args.repo, offline=args.offline, since=parse_day(args.since) if args.since else None,
-            queries=args.query, folder=patch_dir(args.patches),
+    folder = patch_dir(args.patches)
+    since = parse_day(args.since) if args.since else None
+    results = []
+    for patch in patches:
+        result = duplicates_gate(
+            patch, args.repo, offline=args.offline, since=since, queries=args.query, folder=folder
         )
-        for patch in patches
-    ]  # fmt: skip
+        results.append(result)
+        # A scan of another repository or of an old index says nothing about vLLM as it is now.
+        if args.repo == UPSTREAM and not args.offline and (folder / patch.name).is_file():
+            keep(patch, None, result, folder)
     if args.json:
         emit_json("pinproof.duplicates/1", {"results": results})
     for result in results if not args.json else []:

@@ -80,7 +80,7 @@ def _pull(
     title, body, branch = whole(title), whole(body), whole(branch)
     text = f"{title}\n\n{body}"
     named = tokens.references(text, repo)
-    code = tokens.names_in_prose(text) | tokens.pinned_values(text)
+    code = tokens.names_in_prose(text) | tokens.compounds(text) | tokens.pinned_values(text)
     code |= {name.lower() for name, _ in tokens.errors(body)}
     code |= tokens.names_in_prose(branch.replace("/", " "))
     return Pull(

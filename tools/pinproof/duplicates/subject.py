@@ -85,6 +85,7 @@ def _names(diff: DiffFacts, title: str, prose: str) -> dict[str, float]:
     weights.update(dict.fromkeys({place.scope for place in diff.places if place.scope}, KEPT))
     weights.update(dict.fromkeys(changed, CHANGED))
     weights.update(dict.fromkeys(told, TOLD))
+    told |= tokens.compounds(f"{title}\n{prose}")
     weights.update(dict.fromkeys(told & (changed | diff.kept), TOLD_AND_CHANGED))
     return weights
 

@@ -16,21 +16,22 @@ _NO_NAMES = frozenset([*keyword.kwlist, "self", "cls", "int", "str", "bool", "fl
 
 _TAGS = re.compile(r"^(?:\s*\[[^\]]{1,60}\])+[\s:]*")
 _NAME = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|\d+")
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _QUOTED_CODE = re.compile(r"`([^`\n]{2,200})`")
 _VERSION = re.compile(
-    r"(?<![\w.])v?(\d{1,5}(?:\.\d{1,5}){1,3}(?:[.-]?(?:post|rc|dev)\d{1,4})?(?:\+[a-z0-9.]{1,20})?)(?![\w])"
+    r"(?<![\w.])v?([0-9]{1,5}(?:\.[0-9]{1,5}){1,3}"
+    r"(?:[.-]?(?:post|rc|dev)[0-9]{1,4})?(?:\+[a-z0-9.]{1,20})?)(?![\w])"
 )
-_COMMIT = re.compile(r"(?<![\w])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?![\w])")
-_NUMBER = re.compile(r"(?<![\w./#-])#(\d{1,7})\b")
+_COMMIT = re.compile(r"(?<![\w])(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?![\w])")
+_NUMBER = re.compile(r"(?<![\w./#-])#([0-9]{1,7})\b")
 _CLOSES = re.compile(
     r"\b(?:fix(?:e[sd])?|close[sd]?|resolve[sd]?)\b:?\s+"
-    r"(?:https://github\.com/([\w.-]+/[\w.-]+)/issues/|([\w.-]+/[\w.-]+)?#)(\d{1,7})\b",
+    r"(?:https://github\.com/([\w.-]+/[\w.-]+)/issues/|([\w.-]+/[\w.-]+)?#)([0-9]{1,7})\b",
     re.IGNORECASE,
 )
-_LINK = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/(\d{1,7})\b")
-_FOREIGN = re.compile(r"(?<![\w./-])([\w.-]+(?:/[\w.-]+)?)#(\d{1,7})\b")
+_LINK = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/([0-9]{1,7})\b")
+_FOREIGN = re.compile(r"(?<![\w./-])([\w.-]+(?:/[\w.-]+)?)#([0-9]{1,7})\b")
 _ERROR = re.compile(r"\b([A-Z][A-Za-z0-9]*(?:Error|Exception)): *(\S.*(?:\n[ \t]+\S.*)?)")
 
 
@@ -72,6 +73,12 @@ def names_in_prose(text: str) -> set[str]:
     for quoted in _QUOTED_CODE.findall(text):
         found.update(_NAME.findall(quoted))
     return {name.lower().replace("-", "_") for name in found if 3 <= len(name) <= _LONGEST_NAME}
+
+
+def compounds(text: str) -> set[str]:
+    """Hyphenated words, as names: `triton-xpu` is a package, `low-latency` is not; prose does not tell."""
+    found = (name for name in _NAME.findall(text[:LONGEST_TEXT]) if "-" in name)
+    return {name.lower().replace("-", "_") for name in found if len(name) <= _LONGEST_NAME}
 
 
 def _looks_like_code(name: str) -> bool:
