@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import gc
 from collections.abc import Iterator
 
 from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function, is_overload
@@ -10,6 +12,18 @@ from pinproof.contract.summary import Alias, Entry, Function, Import, Module, Ot
 
 # The parser recurses in C and in Python; a file nested deeper than this is not written by people.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+@contextlib.contextmanager
+def without_gc() -> Iterator[None]:
+    """Syntax trees are large and hold no cycles worth collecting: the collector only costs time."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def parse(data: bytes) -> ast.Module | str:

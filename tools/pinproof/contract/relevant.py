@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.engine import SourceFile
-from pinproof.contract.scopes import Scope, Step, scopes
+from pinproof.contract.scopes import Scope, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5

@@ -107,10 +107,10 @@ class Scope:
     """
 
     __slots__ = (
-        "age",
         "_bindings",
         "_inner",
         "_steps",
+        "age",
         "arguments",
         "file",
         "fixed",

@@ -11,7 +11,15 @@ from pinproof.contract.evaluate import Evaluator
 from pinproof.contract.modules import absolute
 from pinproof.contract.results import returned
 from pinproof.contract.values import (
-    Absent, EngineClass, EngineFunction, LibraryInstance, LibraryMember, LibraryModule, OpenMember, Partial, Value,
+    Absent,
+    EngineClass,
+    EngineFunction,
+    LibraryInstance,
+    LibraryMember,
+    LibraryModule,
+    OpenMember,
+    Partial,
+    Value,
 )  # fmt: skip
 from pinproof.contract.values import Mapping as DictOf
 
