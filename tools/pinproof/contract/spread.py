@@ -1,4 +1,4 @@
-"""Which files of a tree can reach a watched library: those that import one, and those that import from these."""
+"""Which files can reach a watched library: those that import one, and those that import from these."""
 
 from __future__ import annotations
 
