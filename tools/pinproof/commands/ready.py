@@ -141,10 +141,11 @@ def _row(item: Requirement) -> tuple[str, str, str, str]:
 
 
 def _exit(items: list[Requirement]) -> Exit:
-    states = {item.state for item in items if item.open}
-    if "failed" in states:
+    """A failed gate outweighs all; a step that is still to be made (a review, a title) is not a failure."""
+    unmet = [item for item in items if item.open]
+    if any(item.item in GATES and item.state == "failed" for item in unmet):
         return Exit.FAILED
-    return Exit.SKIPPED if states else Exit.OK
+    return Exit.SKIPPED if unmet else Exit.OK
 
 
 def _json(jobs: list[tuple[MainJob, list[Requirement]]], tree: Tree) -> None:

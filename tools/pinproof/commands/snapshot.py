@@ -62,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
 def _take(watched: Watched, args: argparse.Namespace) -> Snapshot:
     import msgspec
 
-    from pinproof.contract import sources
+    from pinproof.contract import fetching
 
     if (args.spec is None) == (args.vendored_in is None):
         raise InputError("give a SPEC or --vendored-in RELEASE, one of them")
     if args.vendored_in is not None:
-        found = sources.from_vendored(watched, args.vendored_in)
+        found = fetching.from_vendored(watched, args.vendored_in)
     else:
-        found = sources.from_spec(watched, args.spec)
+        found = fetching.from_spec(watched, args.spec)
     return msgspec.structs.replace(found, version=args.version) if args.version else found

@@ -62,7 +62,7 @@ def load(path: Path, basis: str) -> Saved | None:
 
 
 def save(path: Path, found: Saved) -> None:
-    """Keep a run for the next one; written in one step, so that no crash leaves half. A full disk is no error."""
+    """Keep a run for the next one, written in one step so that no crash leaves half. No error if it fails."""
     with contextlib.suppress(OSError):
         atomic_write(path, msgspec.msgpack.encode(msgspec.structs.replace(found, at=time.time())))
 

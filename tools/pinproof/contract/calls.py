@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from pinproof.contract import dicts
 from pinproof.contract.binding import Arguments
-from pinproof.contract.evaluate import Evaluator, Position
+from pinproof.contract.evaluate import Evaluator
+from pinproof.contract.position import Position
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.scopes import own_expressions
 from pinproof.contract.values import UNKNOWN, Sequence

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pinproof.contract import cache, spread, whole
 from pinproof.contract.engine import Engine
 from pinproof.contract.evaluate import Evaluator
 from pinproof.contract.listing import prefetch, python_files
 from pinproof.contract.model import Report, Unread
+from pinproof.contract.modules import without_gc
 from pinproof.contract.siteloop import check_file
 from pinproof.contract.sources import Libraries
 from pinproof.contract.watchlist import Watched
@@ -43,18 +42,6 @@ def check_tree(
     """
     with without_gc():
         return _check(tree, callee, files, libraries or {}, tuple(watched or shipped_watchlist()), cached)
-
-
-@contextlib.contextmanager
-def without_gc() -> Iterator[None]:
-    """Syntax trees are large and hold no cycles worth collecting: the collector only costs time."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 def _check(

@@ -9,7 +9,8 @@ from pinproof.contract.scopes import Path, Scope, Step, dominates, exclusive
 from pinproof.contract.values import Mapping, Values
 
 if TYPE_CHECKING:
-    from pinproof.contract.evaluate import Evaluator, Position
+    from pinproof.contract.evaluate import Evaluator
+    from pinproof.contract.position import Position
 
 _OPEN = Mapping((), (), True)
 
@@ -95,7 +96,7 @@ def _under(change: Mapping, path: Path) -> Mapping:
 
 def _change(evaluator: Evaluator, name: str, step: Step, scope: Scope) -> Mapping | None:
     """What one statement adds to the dict `name`; None when it leaves it alone."""
-    from pinproof.contract.evaluate import Position
+    from pinproof.contract.position import Position
 
     node = step.node
     here = Position(scope, step.path, step.order)

@@ -10,6 +10,7 @@ from pinproof.contract import attributes, dicts, results
 from pinproof.contract.engine import Engine, SourceFile
 from pinproof.contract.guards import is_fallback, is_type_checking
 from pinproof.contract.library import Library, Member
+from pinproof.contract.position import Position
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.scopes import Binding, Path, Scope, reaching
 from pinproof.contract.signatures import FunctionNode, annotation
@@ -40,29 +41,7 @@ _DEEPEST = 6
 # Expressions evaluated for one question before it is given up as unknown: real code needs some hundreds.
 _BUDGET = 4000
 # Decorators that leave a function what it is, as far as calling it goes.
-_TRANSPARENT = {"staticmethod", "classmethod", "property"}
-
-
-class Position:
-    """Where an expression stands: its scope, the branches around it, its place in the order.
-
-    `when` are the tests of the expression around it (`a if test else b`, `test and a`), each with the
-    answer under which this part is evaluated, and its line.
-    """
-
-    __slots__ = ("order", "path", "scope", "when")
-
-    def __init__(
-        self,
-        scope: Scope,
-        path: Path = (),
-        order: int = 1 << 30,
-        when: tuple[tuple[ast.expr, bool, int], ...] = (),
-    ) -> None:
-        self.scope = scope
-        self.path = path
-        self.order = order
-        self.when = when
+_TRANSPARENT = {"builtins.staticmethod", "builtins.classmethod", "builtins.property"}
 
 
 class Evaluator:
@@ -357,12 +336,9 @@ class Evaluator:
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Values:
         for decorator in node.decorator_list:
             called = decorator.func if isinstance(decorator, ast.Call) else decorator
-            names = [v.name for v in self.value(called, Position(scope)) if isinstance(v, External)]
-            if not names or not any(
-                n in decorators().keep or n.removeprefix("builtins.") in _TRANSPARENT for n in names
-            ):
-                if not (isinstance(called, ast.Name) and called.id == "property"):
-                    return UNKNOWN
+            names = {v.name for v in self.value(called, Position(scope)) if isinstance(v, External)}
+            if names.isdisjoint(decorators().keep) and names.isdisjoint(_TRANSPARENT):
+                return UNKNOWN
         return (EngineFunction(node, scope),)
 
     # -- modules -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Functions of the tree that hand their own arguments on: `def wrapper(*args, **kwargs): impl(*args, **kwargs)`."""
+"""Functions of the tree that hand their own arguments on to a library: `def w(*a, **k): f(*a, **k)`."""
 
 from __future__ import annotations
 

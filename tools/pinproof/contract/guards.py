@@ -13,7 +13,8 @@ from pinproof.contract.scopes import Arm, Path, Scope, Step
 from pinproof.contract.signatures import FunctionNode, dotted
 
 if TYPE_CHECKING:
-    from pinproof.contract.evaluate import Evaluator, Position
+    from pinproof.contract.evaluate import Evaluator
+    from pinproof.contract.position import Position
 
 _PARENTS = {
     "ImportError": ("ImportError", "Exception", "BaseException"),
@@ -112,13 +113,15 @@ def _by_handler(arm: Arm, error: str) -> str | None:
     if isinstance(node, ast.Try) and arm.block == "body":
         for handler in node.handlers:
             if catches(handler, error) and not _raises(handler.body):
-                return f"line {handler.lineno}: except {ast.unparse(handler.type) if handler.type else ''}".rstrip()
+                caught = f" {ast.unparse(handler.type)}" if handler.type else ""
+                return f"line {handler.lineno}: except{caught}"
     if isinstance(node, ast.With) and arm.block == "body":
         for item in node.items:
             call = item.context_expr
-            if isinstance(call, ast.Call) and (dotted(call.func) or "").endswith("suppress"):
-                if any((dotted(a) or "") in _PARENTS.get(error, ()) for a in call.args):
-                    return f"line {node.lineno}: {ast.unparse(call)}"
+            if not isinstance(call, ast.Call) or not (dotted(call.func) or "").endswith("suppress"):
+                continue
+            if any((dotted(a) or "") in _PARENTS.get(error, ()) for a in call.args):
+                return f"line {node.lineno}: {ast.unparse(call)}"
     return None
 
 

@@ -10,10 +10,11 @@ import msgspec
 from pinproof.contract.binding import Arguments, bind, nearest
 from pinproof.contract.callables import Unreadable, signatures
 from pinproof.contract.calls import Site, arguments
-from pinproof.contract.evaluate import Evaluator, Position
+from pinproof.contract.evaluate import Evaluator
 from pinproof.contract.forward import forwarded
 from pinproof.contract.guards import guard
 from pinproof.contract.model import CallCheck, Drift, Signature
+from pinproof.contract.position import Position
 from pinproof.contract.results import parameters
 from pinproof.contract.values import (
     Absent,

@@ -148,7 +148,7 @@ class Library:
         members = self.members(module, first, depth + 1)
         for attribute in rest:
             members = [m for member in members for m in self._attribute(member, attribute, depth + 1)]
-        # `x = y` where y is a builtin or a loop's name is there all the same; it is only not known what it is.
+        # `x = y` where y is a builtin or a loop's name is there all the same; what it is is not known.
         return [
             m if m.kind != "absent" else Member("value", module, name, Other(entry.line)) for m in members
         ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import gc
 from collections.abc import Iterator
 
 from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function, is_overload
@@ -10,6 +12,18 @@ from pinproof.contract.summary import Alias, Entry, Function, Import, Module, Ot
 
 # The parser recurses in C and in Python; a file nested deeper than this is not written by people.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+@contextlib.contextmanager
+def without_gc() -> Iterator[None]:
+    """Syntax trees are large and hold no cycles worth collecting: the collector only costs time."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
 
 
 def parse(data: bytes) -> ast.Module | str:
@@ -36,7 +50,7 @@ def summarize(
         file: its path, for places.
         module: its dotted name, for relative imports.
         package: whether it is an `__init__`.
-        vendored: where the copy lies as a module, and the library's own name: imports of the one mean the other.
+        vendored: where a copy lies as a module, and the library's own name, which imports of it mean.
     """
     tree = parse(data)
     if isinstance(tree, str):
@@ -173,9 +187,12 @@ class _Reader:
             if isinstance(node, ast.Global):
                 for name in node.names:
                     self._add(name, Other(node.lineno))
-            elif isinstance(node, ast.Call) and self.open is None:
-                if isinstance(node.func, ast.Attribute) and _is_globals(node.func):
-                    self.open = f"{self.file}:{node.lineno} sets names through globals()"
+            elif isinstance(node, ast.Call):
+                self._globals_updated(node)
+
+    def _globals_updated(self, node: ast.Call) -> None:
+        if self.open is None and isinstance(node.func, ast.Attribute) and _is_globals(node.func):
+            self.open = f"{self.file}:{node.lineno} sets names through globals()"
 
 
 def absolute(module: str, package: bool, source: str | None, level: int) -> str:

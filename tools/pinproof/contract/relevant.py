@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.engine import SourceFile
-from pinproof.contract.scopes import Scope, Step, scopes
+from pinproof.contract.scopes import Scope, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5
 _WORD = re.compile(rb"[A-Za-z_]\w*")
-# A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`; no call's result.
+# A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`.
 _HANDED_ON = re.compile(rb"([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?([A-Za-z_]\w*)\b(?!\s*\()")
 
 
@@ -106,9 +106,13 @@ def _stored(target: ast.expr) -> Iterator[str]:
 
 
 def _mentions(node: ast.AST | None, names: set[str]) -> bool:
-    return node is not None and any(
-        (isinstance(n, ast.Name) and n.id in names)
-        or (isinstance(n, ast.Attribute) and n.attr in names)
-        or (isinstance(n, ast.Constant) and isinstance(n.value, str) and not names.isdisjoint(re.findall(r"\w+", n.value)))
-        for n in ast.walk(node)
-    )  # fmt: skip
+    for child in ast.walk(node) if node is not None else ():
+        if isinstance(child, ast.Name | ast.Attribute):
+            found = {child.id if isinstance(child, ast.Name) else child.attr}
+        elif isinstance(child, ast.Constant) and isinstance(child.value, str):
+            found = set(re.findall(r"\w+", child.value))
+        else:
+            continue
+        if not names.isdisjoint(found):
+            return True
+    return False

@@ -40,8 +40,8 @@ def summary(report: Report, shown: int) -> Iterator[str]:
     """What was seen, bound and left open, and why: an empty result never means "could not look"."""
     failing, guarded = len(report.failing), len(report.guarded)
     yield (
-        f"{report.tree}: {report.files_seen} files, {len(report.calls)} uses of {len(report.libraries)} pinned "
-        f"libraries; {len(report.bound)} bound, {len(report.open)} open"
+        f"{report.tree}: {report.files_seen} files, {len(report.calls)} uses of watched libraries; "
+        f"{len(report.bound)} bound, {len(report.open)} open"
     )
     for library in report.libraries:
         note = f" ({library.note})" if library.note else ""

@@ -30,7 +30,8 @@ from pinproof.contract.values import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from pinproof.contract.evaluate import Evaluator, Position
+    from pinproof.contract.evaluate import Evaluator
+    from pinproof.contract.position import Position
 
 Given = Mapping[str, Values | Callable[[], Values]]
 

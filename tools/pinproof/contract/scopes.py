@@ -107,10 +107,10 @@ class Scope:
     """
 
     __slots__ = (
-        "age",
         "_bindings",
         "_inner",
         "_steps",
+        "age",
         "arguments",
         "file",
         "fixed",
@@ -249,7 +249,7 @@ def _target(target: ast.expr, value: ast.expr, step: Step, _: None) -> Iterator[
 def _other_targets(step: Step) -> Iterator[tuple[str, Binding]]:
     node = step.node
     places: list[ast.AST] = []
-    if isinstance(node, ast.For | ast.AsyncFor) or isinstance(node, ast.AugAssign):
+    if isinstance(node, ast.For | ast.AsyncFor | ast.AugAssign):
         places.append(node.target)
     elif isinstance(node, ast.With | ast.AsyncWith):
         places.extend(item.optional_vars for item in node.items if item.optional_vars)

@@ -186,9 +186,10 @@ def _field(item: ast.AnnAssign, name: str, keyword_only: bool) -> Field:
 def _set_on_self(node: FunctionNode) -> Iterator[str]:
     names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)][:1]
     for child in ast.walk(node):
-        if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Store):
-            if isinstance(child.value, ast.Name) and child.value.id in names:
-                yield child.attr
+        if not isinstance(child, ast.Attribute) or not isinstance(child.ctx, ast.Store):
+            continue
+        if isinstance(child.value, ast.Name) and child.value.id in names:
+            yield child.attr
 
 
 def _bound_names(item: ast.stmt) -> Iterator[str]:

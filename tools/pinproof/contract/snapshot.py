@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from pinproof.contract.modules import summarize
+from pinproof.console import progress
+from pinproof.contract.modules import summarize, without_gc
 from pinproof.contract.summary import Module
 from pinproof.tree import Files
 
@@ -88,32 +89,73 @@ def take(
         strip: a path prefix to leave out of the places that are shown.
     """
     modules: dict[str, Module] = {}
-    for name, path in roots.items():
-        listed = list(files.paths(path)) or [p for p in (f"{path}.py",) if files.read(p) is not None]
-        wanted = [p for p in listed if p.endswith((".py", ".pyi"))]
-        prefetch = getattr(files, "prefetch", None)
-        if prefetch is not None:
-            prefetch(wanted)
-        modules.update(_compiled(listed, name, path))
-        modules.update(_read(files, sorted(wanted, key=lambda p: p.endswith(".py")), name, path, strip))
+    with without_gc():
+        for name, path in roots.items():
+            listed = list(files.paths(path)) or [p for p in (f"{path}.py",) if files.read(p) is not None]
+            wanted = _in_packages([p for p in listed if p.endswith((".py", ".pyi"))], path)
+            fetch = getattr(files, "prefetch", None)
+            if fetch is not None:
+                fetch(wanted)
+            modules.update(_namespaces(listed, wanted, name, path))
+            modules.update(_compiled(listed, name, path))
+            modules.update(_read(files, wanted, name, path, strip))
     raw = {name: msgspec.Raw(msgspec.json.encode(module)) for name, module in modules.items()}
     return Snapshot(library=library, version=version, source=source, modules=raw)
+
+
+def _in_packages(paths: list[str], base: str) -> list[str]:
+    """The files that lie in packages all the way down, stubs first so that real modules win over them.
+
+    What lies below a folder without `__init__` (bundled examples, generated code) is left out; the
+    folder is then known as a namespace, of which nothing is claimed.
+    """
+    packages = {
+        p.rpartition("/")[0] for p in paths if p.rpartition("/")[2] in ("__init__.py", "__init__.pyi")
+    }
+    plain = [p for p in paths if _chain(p, base) <= packages or p == f"{base}.py"]
+    return sorted(plain or paths, key=lambda p: p.endswith(".py"))
+
+
+def _namespaces(listed: list[str], read: list[str], root: str, base: str) -> dict[str, Module]:
+    """The folders whose files were left out: they can be imported, and nothing is known of them."""
+    known = {p.rpartition("/")[0] for p in read}
+    left = {p.rpartition("/")[0] for p in listed if p.endswith(".py")} - known
+    found: dict[str, Module] = {}
+    for folder in left:
+        parts = folder.removeprefix(base).strip("/").split("/")
+        for end in range(1, len(parts) + 1):
+            path = "/".join([base, *parts[:end]])
+            if path not in known:
+                why = f"{path} is a namespace package"
+                found[".".join([root, *parts[:end]])] = Module(file=path, package=True, open=why, hosts=why)
+    return found
+
+
+def _chain(path: str, base: str) -> set[str]:
+    """The folders between a file and the library's root, both ends included."""
+    folder = path.rpartition("/")[0]
+    inner = folder.removeprefix(base).strip("/").split("/") if folder != base else []
+    return {base, *("/".join([base, *inner[: n + 1]]) for n in range(len(inner)))}
 
 
 def _read(files: Files, paths: Iterable[str], root: str, base: str, strip: str) -> dict[str, Module]:
     found: dict[str, Module] = {}
     place = base.replace("/", ".")
     vendored = (place, root) if place != root else None
-    for path in paths:
-        named = module_name(path, root, base)
-        data = files.read(path)
-        if named is None or data is None:
-            continue
-        shown = path.removeprefix(strip)
-        if len(data) > _LARGEST:
-            found[named[0]] = Module(file=shown, package=named[1], open=f"{shown} has {len(data)} bytes")
-        else:
-            found[named[0]] = summarize(data, shown, named[0], package=named[1], vendored=vendored)
+    known = list(paths)
+    with progress(f"reading the signatures of {root}", len(known), unit="files") as bar:
+        for path in known:
+            bar.advance()
+            named = module_name(path, root, base)
+            data = files.read(path)
+            if named is None or data is None:
+                continue
+            shown = path.removeprefix(strip)
+            if len(data) > _LARGEST:
+                why = f"{shown} has {len(data)} bytes"
+                found[named[0]] = Module(file=shown, package=named[1], open=why, hosts=why)
+            else:
+                found[named[0]] = summarize(data, shown, named[0], package=named[1], vendored=vendored)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Which files of a tree can reach a watched library: those that import one, and those that import from these."""
+"""Which files can reach a watched library: those that import one, and those that import from these."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from pinproof.contract.evaluate import Evaluator
 from pinproof.contract.modules import absolute
 from pinproof.contract.results import returned
 from pinproof.contract.values import (
-    Absent, EngineClass, EngineFunction, LibraryInstance, LibraryMember, LibraryModule, OpenMember, Partial, Value,
+    Absent,
+    EngineClass,
+    EngineFunction,
+    LibraryInstance,
+    LibraryMember,
+    LibraryModule,
+    OpenMember,
+    Partial,
+    Value,
 )  # fmt: skip
 from pinproof.contract.values import Mapping as DictOf
 

@@ -27,7 +27,8 @@ from pinproof.contract.values import (
 from pinproof.contract.watchlist import platforms
 
 if TYPE_CHECKING:
-    from pinproof.contract.evaluate import Evaluator, Position
+    from pinproof.contract.evaluate import Evaluator
+    from pinproof.contract.position import Position
 
 
 class _Probe:

@@ -1,0 +1,118 @@
+"""Files that no one wrote by hand: each is reported once, and the run goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pinproof.contract.check import check_tree
+from pinproof.contract.scan import imports
+from pinproof.errors import InputError
+from pinproof.tree import open_tree
+
+from tests.contract.small import KERNELS, check, drifts, write
+
+BAD = "import kernels\nkernels.f(1, bad=2)\n"
+LIBRARY = "def f(a): ...\n"
+
+FILES = {
+    "syntax error": b"import kernels\ndef (",
+    "null bytes": b"import kernels\nx = '\0'",
+    "unknown encoding": b"# coding: nonsense\nimport kernels\n",
+    "not UTF-8": b"import kernels\nx = '\xff\xfe'\n",
+    "deep nesting": b"import kernels\nx = " + b"(" * 3000 + b")" * 3000,
+}
+
+
+@pytest.mark.parametrize("what", FILES)
+def test_a_file_that_does_not_parse_is_reported_once_and_the_others_are_checked(
+    what: str, tmp_path: Path
+) -> None:
+    root = write(tmp_path / "tree", {"vllm/__init__.py": "", "vllm/good.py": BAD})
+    (root / "vllm/bad.py").write_bytes(FILES[what])
+    library = write(tmp_path / "library", {"kernels/__init__.py": LIBRARY})
+    report = check_tree(open_tree(root), libraries={"kernels": str(library)}, watched=[KERNELS])
+    assert [unread.file for unread in report.unread] == ["vllm/bad.py"]
+    assert [call.file for call in report.failing] == ["vllm/good.py"]
+
+
+def test_a_huge_line_is_read_in_reasonable_time(tmp_path: Path) -> None:
+    line = "x = [" + "1, " * 700_000 + "]"
+    assert drifts(check(tmp_path, BAD + line, LIBRARY)) == [(2, "unexpected-keyword", ("bad",))]
+
+
+@pytest.mark.parametrize("shape", ["x = 1" + " + 1" * 900, "x = a" + ".b" * 900, "x = f" + "()" * 300])
+def test_long_expressions_are_walked(shape: str, tmp_path: Path) -> None:
+    report = check(tmp_path, BAD + shape.replace("a.", "kernels.").replace("f(", "kernels.f("), LIBRARY)
+    assert (2, "unexpected-keyword", ("bad",)) in drifts(report)
+
+
+def test_modules_that_import_each_other_end(tmp_path: Path) -> None:
+    engine = {
+        "vllm/a.py": "import kernels\nfrom vllm.b import g\nfrom vllm.b import *\nf = g\nf(1, bad=2)\n",
+        "vllm/b.py": "import kernels\nfrom vllm.a import f\nfrom vllm.a import *\ng = f\n",
+    }
+    assert drifts(check(tmp_path, engine, LIBRARY)) == []
+
+
+def test_functions_that_return_each_other_end(tmp_path: Path) -> None:
+    code = "import kernels\ndef a(): return b()\ndef b(): return a() or kernels\nx = a()\nx.f(1, bad=2)\n"
+    assert drifts(check(tmp_path, code, LIBRARY)) in ([], [(5, "unexpected-keyword", ("bad",))])
+
+
+def test_a_chain_of_rebindings_costs_no_more_than_its_length(tmp_path: Path) -> None:
+    steps = "\n".join(f"    x = g(x, x, y=x) + h(x, {n})" for n in range(120))
+    helpers = "def g(a, b, y): return kernels or a or b or y\ndef h(*a): return a\n"
+    code = f"import kernels\n{helpers}def run(x):\n{steps}\n"
+    check(tmp_path, code + "    kernels.f(1, bad=2)\n", LIBRARY)
+
+
+def test_links_are_not_followed_out_of_the_tree_nor_in_circles(tmp_path: Path) -> None:
+    root = write(tmp_path / "tree", {"vllm/__init__.py": "", "vllm/good.py": BAD})
+    (root / "vllm" / "loop").symlink_to(root / "vllm")
+    outside = tmp_path / "outside.py"
+    outside.write_text(BAD)
+    (root / "vllm" / "link.py").symlink_to(outside)
+    library = write(tmp_path / "library", {"kernels/__init__.py": LIBRARY})
+    report = check_tree(open_tree(root), libraries={"kernels": str(library)}, watched=[KERNELS])
+    assert [call.file for call in report.failing] == ["vllm/good.py"]
+
+
+def test_a_wheel_with_hostile_names_gives_no_modules(tmp_path: Path) -> None:
+    from pinproof.contract.snapshot import module_name
+
+    assert module_name("lib/../../etc/passwd.py", "lib", "lib") is None
+    assert module_name("lib/a b.py", "lib", "lib") is None
+    assert module_name("lib/x;y.py", "lib", "lib") is None
+
+
+@pytest.mark.parametrize("spec", ["/nowhere/at/all/kernels.json", "..", "not a version"])
+def test_a_spec_that_names_nothing_is_said_to_be_unchecked_with_what_to_do(spec: str, tmp_path: Path) -> None:
+    root = write(tmp_path / "tree", {"vllm/__init__.py": "", "vllm/good.py": BAD})
+    report = check_tree(open_tree(root), libraries={"kernels": spec}, watched=[KERNELS])
+    assert [(u.library, u.pinned) for u in report.unchecked] == [("kernels", True)]
+    assert report.failing == []
+
+
+def test_a_watch_list_with_an_unknown_field_is_refused(tmp_path: Path) -> None:
+    from pinproof.contract.watchlist import load
+
+    path = tmp_path / "watch.toml"
+    path.write_text('[[library]]\nname = "x"\nimports = ["x"]\ntypo = 1\n')
+    with pytest.raises(InputError, match="typo"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b"import a, b.c as d # x", [("a", 0, ()), ("b.c", 0, ())]),
+        (b"    from ..x import (a as b, # one\n  c,\n)", [("x", 2, ("a", "c"))]),
+        (b"from . import y", [("", 1, ("y",))]),
+        (b"x = 'import z'\nreimport q", []),
+        (b"from x import(", [("x", 0, ())]),
+        (b"from x import a, \\\n    b", [("x", 0, ("a",))]),
+    ],
+)
+def test_imports_are_found_in_bytes(text: bytes, found: list[tuple[str, int, tuple[str, ...]]]) -> None:
+    assert [tuple(item) for item in imports(text)] == found

@@ -1,0 +1,29 @@
+"""Where an expression stands."""
+
+from __future__ import annotations
+
+import ast
+
+from pinproof.contract.scopes import Path, Scope
+
+
+class Position:
+    """Where an expression stands: its scope, the branches around it, its place in the order.
+
+    `when` are the tests of the expression around it (`a if test else b`, `test and a`), each with the
+    answer under which this part is evaluated, and its line.
+    """
+
+    __slots__ = ("order", "path", "scope", "when")
+
+    def __init__(
+        self,
+        scope: Scope,
+        path: Path = (),
+        order: int = 1 << 30,
+        when: tuple[tuple[ast.expr, bool, int], ...] = (),
+    ) -> None:
+        self.scope = scope
+        self.path = path
+        self.order = order
+        self.when = when
