@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from pinproof.gate import GateResult
+from pinproof.patchset.patchfile import Patch
+from pinproof.submit.evidence import record
+from pinproof.submit.records import encode
 from pinproof.submit.scrub import scrubbed, trimmed, without_tokens
 from pinproof.tree import Tree
 
@@ -47,3 +51,12 @@ def test_a_long_text_is_cut_in_the_middle_and_referenced_by_its_hash() -> None:
 
 def test_short_details_stay_as_they_are() -> None:
     assert trimmed({"a": ["x", None, 1.5]}) == ({"a": ["x", None, 1.5]}, [])
+
+
+def test_a_token_in_a_gates_output_is_in_no_record(patch: Patch, tree: Tree) -> None:
+    token = "ghp_" + "a1" * 18
+    result = GateResult(
+        gate="smoke", outcome="error", summary=f"failed with {token}", reason=f"401 for {token}",
+        details={"rungs": [{"log": f"Authorization: token {token}"}]},
+    )  # fmt: skip
+    assert token.encode() not in encode(record(patch, tree, result))
