@@ -37,6 +37,14 @@ def test_no_gpu_says_what_torch_and_driver_there_are(session: Session) -> None:
     )
 
 
+def test_a_tree_from_before_the_model_is_a_skip_on_every_rung(session: Session) -> None:
+    (session.tree.disk_root() / rungs.CALL_SITE).unlink()
+    for run in (rungs.run_bind, rungs.run_kernel, rungs.run_model):
+        found = run(session)
+        assert found.outcome == "skip"
+        assert found.reason == f"this tree has no {rungs.CALL_SITE}"
+
+
 def test_too_few_gpus_or_too_little_memory_is_a_skip(session: Session) -> None:
     assert rungs.no_gpu(session, "model") is None
     session.probe["gpu"]["free_gib"] = 1.5

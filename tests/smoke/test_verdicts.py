@@ -157,6 +157,11 @@ def test_a_vllm_that_was_not_built_for_this_machine_is_a_skip_that_says_so() -> 
     assert "was not built for this machine" in str(found.reason)
 
 
+def test_a_package_is_named_as_pip_knows_it() -> None:
+    crash = {"event": "crashed", "rank": 0, "missing": "zmq.asyncio", "error": {}}
+    assert verdicts.bind(child(crash, returncode=1)).clear == "PYTHON -m pip install pyzmq"
+
+
 def test_a_killed_child_is_an_error_with_the_end_of_its_log() -> None:
     found = verdicts.bind(child(returncode=-9, log=b"one\ntwo\n"))
     assert found.outcome == "error"

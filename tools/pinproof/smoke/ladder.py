@@ -16,13 +16,11 @@ from pinproof.patchset.patchfile import Patch
 from pinproof.pins import find_pin, read_pins
 from pinproof.smoke.compile import nvcc_version, run_compile
 from pinproof.smoke.record import RUNGS, Rung, RungResult, SmokeRecord, scrub, sha256
-from pinproof.smoke.rungs import run_bind, run_kernel, run_model
+from pinproof.smoke.rungs import CALL_SITE, run_bind, run_kernel, run_model
 from pinproof.smoke.session import Session, open_session
 from pinproof.tree import Tree
 
 Asked = Literal["auto", "bind", "compile", "kernel", "model"]
-
-CALL_SITE = "vllm/models/kimi_k3/nvidia/model.py"
 
 
 def smoke_gate(

@@ -11,6 +11,8 @@ from pinproof.smoke.record import Rung, RungResult, scrub
 from pinproof.smoke.session import Session
 from pinproof.tree import Tree
 
+CALL_SITE = "vllm/models/kimi_k3/nvidia/model.py"
+
 BIND_TIMEOUT_S = 300.0
 KERNEL_TIMEOUT_S = 240.0
 MODEL_TIMEOUT_S = 540.0
@@ -28,8 +30,18 @@ def skipped(rung: Rung, reason: str, clear: str | None = None) -> RungResult:
     return RungResult(rung=rung, outcome="skip", summary=reason, reason=reason, clear=clear)
 
 
+def absent(session: Session, rung: Rung) -> RungResult | None:
+    """The skip for a tree from before Kimi-K3, None when it has the model."""
+    if session.tree.read(CALL_SITE) is None:
+        return skipped(rung, f"this tree has no {CALL_SITE}")
+    return None
+
+
 def run_bind(session: Session) -> RungResult:
     """The real forward with the pinned wrapper and a recorder below it."""
+    early = absent(session, "bind")
+    if early is not None:
+        return early
     try:
         # Where vLLM sees a GPU it wants its compiled parts at import; elsewhere it does without.
         tree = session.lay(session.tree, compiled=session.gpu is not None)
@@ -58,7 +70,7 @@ def no_gpu(session: Session, rung: Rung) -> RungResult | None:
 
 def run_kernel(session: Session) -> RungResult:
     """The real experts and the real library on the GPU."""
-    early = no_gpu(session, "kernel")
+    early = absent(session, "kernel") or no_gpu(session, "kernel")
     if early is not None:
         return early
     try:
@@ -71,7 +83,7 @@ def run_kernel(session: Session) -> RungResult:
 
 def run_model(session: Session) -> RungResult:
     """The tiny model through vLLM's engine; with a patch, both sides of it; with N GPUs, also one."""
-    early = no_gpu(session, "model")
+    early = absent(session, "model") or no_gpu(session, "model")
     if early is not None:
         return early
     start = time.monotonic()

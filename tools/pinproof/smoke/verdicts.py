@@ -11,6 +11,10 @@ SM100 = 10
 """Major compute capability of the only GPUs that the MegaMoE kernel runs on."""
 
 
+_DISTRIBUTIONS = {"PIL": "pillow", "cv2": "opencv-python-headless", "yaml": "pyyaml", "zmq": "pyzmq"}
+"""Packages that are installed under another name than they are imported by."""
+
+
 def result(rung: Rung, child: Child, outcome: Any, summary: str, **more: Any) -> RungResult:
     """A rung's result, with the child's time and log and without paths of this machine."""
     fields = {key: scrub(value) for key, value in more.items()}
@@ -47,8 +51,9 @@ def broken_run(rung: Rung, child: Child) -> RungResult | None:
 def _lacks(rung: Rung, child: Child, module: str) -> RungResult:
     """The skip for an interpreter without a package that the tree imports."""
     package = module.split(".")[0]
+    name = _DISTRIBUTIONS.get(package, package)
     text = f"the interpreter has no {package}: the tree's vllm does not import"
-    clear = f"PYTHON -m pip install {package}"
+    clear = f"PYTHON -m pip install {name}"
     if package == "vllm":
         text = f"the tree's vllm was not built for this machine: no {module}"
         clear = "build it (PYTHON -m pip install -e TREE), or give a PYTHON with a built vLLM of this version"
