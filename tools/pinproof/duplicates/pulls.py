@@ -39,9 +39,10 @@ def from_graphql(node: dict[str, Any], repo: str) -> Pull:
     """A PullRequest or Issue node of the GraphQL API."""
     kind: Kind = "pr" if node["__typename"] == "PullRequest" else "issue"
     files = node.get("files") or {}
+    state: str = node.get("state") or node["issueState"]
     linked = {item["number"] for item in _nodes(node.get("closingIssuesReferences"))}
     return _pull(
-        node["number"], kind, (node.get("state") or node["issueState"]).lower(), node["title"], node["body"] or "", repo,
+        node["number"], kind, state.lower(), node["title"], node["body"] or "", repo,
         author=(node.get("author") or {}).get("login", ""), created=node["createdAt"],
         updated=node["updatedAt"], closed=node.get("closedAt"), head=node.get("headRefOid"),
         branch=node.get("headRefName") or "", files=tuple(whole(item["path"]) for item in _nodes(files)),

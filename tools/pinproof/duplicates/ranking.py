@@ -140,7 +140,7 @@ def _error(_subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
 
 
 def _files(subject: Subject, candidate: Candidate, rare: Rarity) -> Measured:
-    """Shared files by rarity, more when the two touch just the same; tests count half: they follow the code."""
+    """Shared files by rarity, more when the two touch just the same; tests follow code and count half."""
     ours = set(subject.files)
     shared = [path for path in subject.files if path in candidate.files]
     if not shared:

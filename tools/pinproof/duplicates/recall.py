@@ -187,7 +187,8 @@ def _load(
             files.setdefault(number, set()).add(path)
         query = (
             "SELECT number, kind, state, pull.title, author, created, updated, closed, head, "  # noqa: S608
-            "files_total, closes, mentions, text.title, text.code, diff.facts FROM pull JOIN text ON text.rowid = number "
+            "files_total, closes, mentions, text.title, text.code, diff.facts "
+            "FROM pull JOIN text ON text.rowid = number "
             f"LEFT JOIN diff USING (number, head) WHERE number IN ({_marks(chunk)})"
         )
         for row in index.db.execute(query, chunk):

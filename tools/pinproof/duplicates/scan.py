@@ -68,7 +68,7 @@ def duplicates_gate(
         hits = [judge(subject, scored) for scored in ranked]
         coverage = _coverage(index, subject, seen)
     except sqlite3.DatabaseError as error:
-        raise CannotCheck(f"the index is damaged ({error})", hint=f"rm {index.path}") from error
+        raise CannotCheck(f"the index cannot be used ({error})", hint=f"rm {index.path}") from error
     finally:
         index.db.close()
     return gate_result(patch, subject, repo, hits, seen, coverage, reasons, time.monotonic() - started)

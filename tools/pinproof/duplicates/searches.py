@@ -21,8 +21,9 @@ _LONGEST = 200
 # fmt: off
 _PLAIN_WORDS = frozenset((
     "a", "add", "after", "all", "allow", "an", "and", "are", "as", "at", "avoid", "be", "before", "bump",
-    "by", "fix", "fixes", "for", "from", "handle", "if", "in", "into", "is", "it", "its", "make", "no", "not", "of",
-    "on", "or", "remove", "support", "that", "the", "this", "to", "update", "use", "when", "with",
+    "by", "fix", "fixes", "for", "from", "handle", "if", "in", "into", "is", "it", "its", "make", "no",
+    "not", "of", "on", "or", "remove", "support", "that", "the", "this", "to", "update", "use", "when",
+    "with",
 ))
 # fmt: on
 
@@ -127,7 +128,8 @@ def _view(repo: str, number: int, view: Issue | None, why: str | None = None) ->
     command = f"gh issue view {number} --repo {repo} --comments"
     if view is None:
         count = None if why else 0
-        return Search(purpose="the issue itself", command=command, count=count, note=why or "no such issue")
+        note = why or "no issue has this number"
+        return Search(purpose="the issue itself", command=command, count=count, note=note)
     return Search(
         purpose="the issue itself",
         command=command,
