@@ -63,6 +63,9 @@ GUARDED = {
         "        except ValueError:\n            self.has = False\n"
         "    def g(self):\n        if self.has:\n            kernels.f(1, bad=2)"
     ),
+    "the same name asked of another package": (
+        "import other\nif hasattr(other.arch, 'gone'):\n    gone = other.arch.gone\nelse:\n    from kernels import gone"
+    ),
     "type checkers only": (
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from kernels import gone"
     ),

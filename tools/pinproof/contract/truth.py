@@ -179,7 +179,7 @@ def _speaks_of_version(node: ast.AST) -> bool:
 
 def _call(evaluator: Evaluator, test: ast.Call, at: Position, question: Question, depth: int) -> Answer:
     if isinstance(test.func, ast.Name) and test.func.id == "hasattr" and len(test.args) == 2:
-        return _hasattr(evaluator, test, at)
+        return _hasattr(evaluator, test, at, question)
     if isinstance(test.func, ast.Name) and test.func.id in ("bool", "callable") and test.args:
         return of(evaluator, test.args[0], at, question, depth + 1)
     if isinstance(test.func, ast.Name) and test.func.id in ("any", "all", "isinstance", "len"):
@@ -200,14 +200,15 @@ def _is_asked_about(evaluator: Evaluator, test: ast.Call, at: Position) -> bool:
     )
 
 
-def _hasattr(evaluator: Evaluator, test: ast.Call, at: Position) -> Answer:
+def _hasattr(evaluator: Evaluator, test: ast.Call, at: Position, question: Question) -> Answer:
     name = test.args[1]
     if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
         return PROBE
     answers: set[Answer] = set()
     for value in evaluator.value(test.args[0], at):
         if isinstance(value, Unknown | External | Constant | EngineInstance):
-            return None  # about something else than a library
+            # About something else than a watched library; for the missing name it is the choice between the two.
+            return PROBE if name.value in _wanted(question) else None
         if not isinstance(value, LibraryModule | LibraryInstance | LibraryMember):
             answers.add(PROBE)
             continue
