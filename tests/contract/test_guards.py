@@ -49,6 +49,23 @@ GUARDED = {
     "other platform": "import kernels\nif current_platform.is_rocm():\n    kernels.f(1, bad=2)",
     "else of this platform": "import kernels\nif is_cuda() or is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
     "function for another platform": "import kernels\ndef build_xpu_ids():\n    kernels.f(1, bad=2)",
+    "flag set where an import failed": (
+        "legacy = False\ntry:\n    from kernels import new_api\nexcept ImportError:\n    legacy = True\n"
+        "import kernels\ndef g():\n    return kernels.f(1, bad=2) if not legacy else kernels.f(1)"
+    ),
+    "private function used only under a guard": (
+        "legacy = False\ntry:\n    from kernels import new_api\nexcept ImportError:\n    legacy = True\n"
+        "def _patch():\n    from kernels import new_api\nif not legacy:\n    _patch()"
+    ),
+    "helper that is asked about the function": (
+        "import kernels\nfrom vllm.elsewhere import takes\nclass A:\n    def __init__(self):\n"
+        "        self.has = False\n        try:\n            self.has = takes(kernels.f, 'bad')\n"
+        "        except ValueError:\n            self.has = False\n"
+        "    def g(self):\n        if self.has:\n            kernels.f(1, bad=2)"
+    ),
+    "the same name asked of another package": (
+        "import other\nif hasattr(other.arch, 'gone'):\n    gone = other.arch.gone\nelse:\n    from kernels import gone"
+    ),
     "type checkers only": (
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from kernels import gone"
     ),
@@ -71,6 +88,13 @@ LIVE = {
     "presence of the function itself": "import kernels\nif hasattr(kernels, 'f'):\n    kernels.f(1, bad=2)",
     "this platform": "import kernels\nif is_cuda():\n    kernels.f(1, bad=2)",
     "else of another platform": "import kernels\nif is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
+    "flag that says the package is there": (
+        "try:\n    import kernels\n    HAS = True\nexcept ImportError:\n    HAS = False\n"
+        "if HAS:\n    kernels.f(1, bad=2)"
+    ),
+    "private function that is also used freely": (
+        "import kernels\ndef _g():\n    kernels.f(1, bad=2)\nif is_hip():\n    _g()\n_g()"
+    ),
     "a setting": "import kernels\nif envs.USE_KERNELS:\n    kernels.f(1, bad=2)",
     "presence of the package": (
         "import importlib.util, kernels\ndef has():\n    return importlib.util.find_spec('kernels') is not None\n"

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from pinproof.contract import truth
 from pinproof.contract.model import DriftKind
-from pinproof.contract.scopes import Arm, Path, Scope, Step
+from pinproof.contract.position import Position
+from pinproof.contract.scopes import Arm, Path, Scope, Step, own_expressions, scopes
 from pinproof.contract.signatures import FunctionNode, dotted
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluate import Evaluator
-    from pinproof.contract.position import Position
 
 _PARENTS = {
     "ImportError": ("ImportError", "Exception", "BaseException"),
@@ -29,6 +29,8 @@ _RAISED: dict[DriftKind, str] = {
     "missing-required": "TypeError",
     "too-many-positional": "TypeError",
 }
+# How many callers of private functions are looked through.
+_DEEPEST = 2
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
@@ -56,7 +58,13 @@ def is_type_checking(arm: Arm) -> bool:
 
 
 def guard(
-    evaluator: Evaluator, at: Position, kind: DriftKind, names: tuple[str, ...], *, importing: bool
+    evaluator: Evaluator,
+    at: Position,
+    kind: DriftKind,
+    names: tuple[str, ...],
+    *,
+    importing: bool,
+    depth: int = 0,
 ) -> str | None:
     """What keeps a drift from happening, with its line; None when nothing does.
 
@@ -66,6 +74,7 @@ def guard(
         kind: the kind of drift.
         names: what is missing or unexpected: a probe for just that counts.
         importing: whether an import statement fails (ImportError) rather than an attribute access.
+        depth: how many callers of private functions were looked through.
     """
     error = "ImportError" if importing and kind == "missing-attribute" else _RAISED[kind]
     question = truth.Question(kind, names)
@@ -79,9 +88,54 @@ def guard(
         found = _in_scope(evaluator, scope, path, order, error, question)
         if found:
             return found
+        found = _by_callers(evaluator, scope, kind, names, importing=importing, depth=depth)
+        if found:
+            return found
         path, order = scope.inside, scope.order
         scope = scope.parent
     return None
+
+
+def _by_callers(
+    evaluator: Evaluator,
+    scope: Scope,
+    kind: DriftKind,
+    names: tuple[str, ...],
+    *,
+    importing: bool,
+    depth: int,
+) -> str | None:
+    """A guard around every place that uses a private function: it runs only from there."""
+    node = scope.node
+    if not isinstance(node, FunctionNode) or not node.name.startswith("_") or node.name.endswith("__"):
+        return None
+    found: str | None = None
+    for place in _uses(scope, node.name) if depth < _DEEPEST else ():
+        found = guard(evaluator, place, kind, names, importing=importing, depth=depth + 1)
+        if found is None:
+            return None
+    return f"{found}, around every use of {node.name}" if found else None
+
+
+def _uses(scope: Scope, name: str) -> Iterator[Position]:
+    """Where a file uses a function by name, its own body left out."""
+    file = scope.file
+    for inner in scopes(file.scope):
+        if any(around is scope for around in _around(inner)):
+            continue
+        for step in inner.steps:
+            for expression in own_expressions(step.node):
+                for child in ast.walk(expression):
+                    last = child.attr if isinstance(child, ast.Attribute) else getattr(child, "id", None)
+                    if last == name:
+                        yield Position(inner, step.path, step.order)
+
+
+def _around(scope: Scope) -> Iterator[Scope]:
+    inner: Scope | None = scope
+    while inner is not None:
+        yield inner
+        inner = inner.parent
 
 
 def _in_scope(

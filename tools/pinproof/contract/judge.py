@@ -75,6 +75,7 @@ def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool
     first = values[0]
     assert isinstance(first, Absent)
     kind = "missing-module" if first.module else "missing-attribute"
+    place = site.statement if first.module and importing else site.node  # one import, one missing module
     owner, _, name = first.path.rpartition(".")
     module = first.library.module(owner)
     near = () if module is None else nearest((name,), tuple(module.names))
@@ -83,8 +84,8 @@ def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool
     )
     yield CallCheck(
         file=site.at.scope.file.path,
-        line=site.node.lineno,
-        col=site.node.col_offset + 1,
+        line=place.lineno,
+        col=place.col_offset + 1,
         callee=first.path,
         library=first.library.name,
         drifts=(drift,),

@@ -7,6 +7,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from pinproof.contract import flags
 from pinproof.contract.callables import Unreadable, signatures
 from pinproof.contract.model import DriftKind
 from pinproof.contract.signatures import FunctionNode, own_nodes
@@ -178,25 +179,36 @@ def _speaks_of_version(node: ast.AST) -> bool:
 
 def _call(evaluator: Evaluator, test: ast.Call, at: Position, question: Question, depth: int) -> Answer:
     if isinstance(test.func, ast.Name) and test.func.id == "hasattr" and len(test.args) == 2:
-        return _hasattr(evaluator, test, at)
+        return _hasattr(evaluator, test, at, question)
     if isinstance(test.func, ast.Name) and test.func.id in ("bool", "callable") and test.args:
         return of(evaluator, test.args[0], at, question, depth + 1)
     if isinstance(test.func, ast.Name) and test.func.id in ("any", "all", "isinstance", "len"):
         return PROBE if _asks_signature(test) else None
-    if _asks_signature(test) or _speaks_of_version(test):
+    if _asks_signature(test) or _speaks_of_version(test) or _is_asked_about(evaluator, test, at):
         return PROBE
     answers = [_function(evaluator, v, question, depth) for v in evaluator.value(test.func, at)]
     return PROBE if PROBE in answers else None
 
 
-def _hasattr(evaluator: Evaluator, test: ast.Call, at: Position) -> Answer:
+def _is_asked_about(evaluator: Evaluator, test: ast.Call, at: Position) -> bool:
+    """Whether a helper is handed a library's callable: `supports_keyword(wrapper.combine, "output")`."""
+    return any(
+        isinstance(value, LibraryMember | OpenMember)
+        for argument in test.args
+        if isinstance(argument, ast.Name | ast.Attribute)
+        for value in evaluator.value(argument, at)
+    )
+
+
+def _hasattr(evaluator: Evaluator, test: ast.Call, at: Position, question: Question) -> Answer:
     name = test.args[1]
     if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
         return PROBE
     answers: set[Answer] = set()
     for value in evaluator.value(test.args[0], at):
         if isinstance(value, Unknown | External | Constant | EngineInstance):
-            return None  # about something else than a library
+            # About something else than a watched library; for the missing name it is the choice between the two.
+            return PROBE if name.value in _wanted(question) else None
         if not isinstance(value, LibraryModule | LibraryInstance | LibraryMember):
             answers.add(PROBE)
             continue
@@ -245,6 +257,10 @@ def _stored(
     evaluator: Evaluator, test: ast.Name | ast.Attribute, at: Position, question: Question, depth: int
 ) -> Answer:
     """A name or attribute that holds the answer of a probe."""
+    if isinstance(test, ast.Name):
+        flag = flags.answer(evaluator, test.id, at)
+        if flag is not None:
+            return PROBE if flag == "unknown" else flag == "true"
     for scope, value in evaluator.sources(test, at):
         if isinstance(value, FunctionNode):
             continue
