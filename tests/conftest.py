@@ -23,6 +23,18 @@ def own_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, t
         monkeypatch.setenv("PINPROOF_CACHE", str(tmp_path / "pinproof-cache"))
 
 
+@pytest.fixture(autouse=True)
+def own_patches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A copy of the patch folder without its records: no test writes into the repository."""
+    folder = tmp_path / "own-patches" / "vllm"
+    folder.mkdir(parents=True)
+    for path in (REPO / "patches/vllm").iterdir():
+        if path.is_file():
+            (folder / path.name).write_bytes(path.read_bytes())
+    monkeypatch.setenv("PINPROOF_PATCHES", str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session", autouse=True)
 def quiet_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Real git, but none of the developer's own settings."""

@@ -133,10 +133,11 @@ def test_the_demo_goes_from_needed_to_applied_and_shows_no_gate_as_passed_that_d
     assert main(["ready", "--demo", "--json"]) == 0
     (job,) = json.loads(capsys.readouterr().out)["patches"]
     assert (job["verdict"]["verdict"], job["ready"]) == ("needed", False)
-    outcomes = {gate["gate"]: gate["outcome"] for gate in job["gates"]}
-    assert outcomes.pop("contract") == outcomes.pop("compile") == "pass"
-    assert "pass" not in outcomes.values()
-    assert all(gate["clear"] for gate in job["gates"] if gate["outcome"] != "pass")
+    assert {gate["gate"]: gate["outcome"] for gate in job["ran"]} == {"contract": "pass", "compile": "pass"}
+    states = {item["item"]: item["state"] for item in job["asked"]}
+    assert states["contract"] == states["compile"] == "met"
+    assert {states[gate] for gate in ("pre-commit", "duplicates", "smoke")} == {"missing"}
+    assert all(item["clear"] for item in job["asked"] if item["state"] == "missing")
 
 
 def test_the_pins_of_the_release_agree_and_name_the_deepgemm_commit(

@@ -62,7 +62,8 @@ def _check(
         if known is not None:
             return _report(evaluator, known, files)
     if files is not None:
-        spread.prepare(evaluator, files)
+        if callee is None:  # one callee is looked for by its own name, and needs its own library only
+            spread.prepare(evaluator, files)
         chosen = list(files)
     else:
         chosen = [f.path for f in python_files(tree, engine.packages)]
