@@ -11,7 +11,13 @@ SM100 = 10
 """Major compute capability of the only GPUs that the MegaMoE kernel runs on."""
 
 
-_DISTRIBUTIONS = {"PIL": "pillow", "cv2": "opencv-python-headless", "yaml": "pyyaml", "zmq": "pyzmq"}
+_DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "tvm_ffi": "apache-tvm-ffi",
+    "cv2": "opencv-python-headless",
+    "yaml": "pyyaml",
+    "zmq": "pyzmq",
+}
 """Packages that are installed under another name than they are imported by."""
 
 
