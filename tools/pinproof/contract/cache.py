@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import time
 from pathlib import Path
 
@@ -69,7 +70,13 @@ def save(path: Path, found: Saved) -> None:
 
 def basis(parts: list[object]) -> str:
     """The hash of everything beside the tree's Python files that a result rests on."""
-    return digest(repr([_FORMAT, *parts]).encode())
+    return digest(repr([_FORMAT, _program(), *parts]).encode())
+
+
+def _program() -> list[tuple[str, int, int]]:
+    """What tells whether this program itself has changed, as it does where it is developed."""
+    here = sorted(os.scandir(Path(__file__).parent), key=lambda entry: entry.name)
+    return [(e.name, s.st_size, s.st_mtime_ns) for e in here if e.is_file() for s in (e.stat(),)]
 
 
 def digests(

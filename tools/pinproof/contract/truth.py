@@ -207,7 +207,7 @@ def _hasattr(evaluator: Evaluator, test: ast.Call, at: Position, question: Quest
     answers: set[Answer] = set()
     for value in evaluator.value(test.args[0], at):
         if isinstance(value, Unknown | External | Constant | EngineInstance):
-            # About something else than a watched library; for the missing name it is the choice between the two.
+            # About another package; asked for the missing name it is the choice between the two.
             return PROBE if name.value in _wanted(question) else None
         if not isinstance(value, LibraryModule | LibraryInstance | LibraryMember):
             answers.add(PROBE)
