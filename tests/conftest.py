@@ -24,10 +24,10 @@ def own_cache(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, t
 
 
 @pytest.fixture(autouse=True)
-def own_patches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def own_patches(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the patch folder without its records: no test writes into the repository."""
-    folder = tmp_path / "own-patches" / "vllm"
-    folder.mkdir(parents=True)
+    folder = tmp_path_factory.mktemp("patches") / "vllm"
+    folder.mkdir()
     for path in (REPO / "patches/vllm").iterdir():
         if path.is_file():
             (folder / path.name).write_bytes(path.read_bytes())
