@@ -59,7 +59,7 @@ def run_main_job(
     contract = contract_result(before, after, time.monotonic() - started)
     return MainJob(
         patch=patch.name, before=before, after=after, plan=plan, contract=contract,
-        compile=compile_gate(patched, patch.paths()),
+        compile=compile_gate(patched, [diff.path for diff in patch.diffs if diff.kind != "delete"]),
     )  # fmt: skip
 
 

@@ -49,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Scan, or write down a decision and scan again."""
+    from pinproof.commands.recording import keep_results
     from pinproof.console import emit_json, say
     from pinproof.duplicates.report import markdown_paragraph, show
     from pinproof.duplicates.scan import duplicates_gate
@@ -56,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
     from pinproof.errors import InputError
     from pinproof.gate import exit_code
     from pinproof.patchset.series import find_patch, load_series, patch_dir
-    from pinproof.submit.store import keep
 
     if (args.not_a_duplicate is None) != (args.because is None):
         raise InputError("--not-a-duplicate N and --because WHY go together")
@@ -72,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
         )
         results.append(result)
         # A scan of another repository or of an old index says nothing about vLLM as it is now.
-        if args.repo == UPSTREAM and not args.offline and (folder / patch.name).is_file():
-            keep(patch, None, result, folder)
+        if args.repo == UPSTREAM and not args.offline:
+            keep_results(patch, None, [result], args.patches)
     if args.json:
         emit_json("pinproof.duplicates/1", {"results": results})
     for result in results if not args.json else []:

@@ -14,7 +14,6 @@ that stands in the tree.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -79,20 +78,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _record(patch: Patch, tree: Tree, gate: GateResult, args: argparse.Namespace) -> None:
-    """Keep the run as evidence for a patch of the series; a tree without the patch proves nothing for it."""
+    """Keep the run as evidence; a tree without the patch proves nothing for it."""
+    from pinproof.commands.recording import keep_results
     from pinproof.patchset.change import text_state
-    from pinproof.patchset.series import patch_dir, read_series
-    from pinproof.submit.store import keep
 
-    try:
-        folder = patch_dir(args.patches)
-        mine = patch.name in read_series(folder) and (folder / patch.name).read_bytes() == patch.raw
-    except (InputError, OSError):
-        return
-    if not mine or gate.outcome == "not-run":
-        return
     if text_state(tree, patch) == "applied":
-        note(f"recorded {os.path.relpath(keep(patch, tree, gate, folder))}")
+        keep_results(patch, tree, [gate], args.patches)
     else:
         note(f"not recorded: {patch.name} does not stand in {tree.name}")
 
