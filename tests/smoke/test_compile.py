@@ -19,20 +19,24 @@ ALL = [("uint32_t", name) for name in {**rung.SHAPES, **rung.TILING}] + [
 
 
 def test_the_unit_fills_every_parameter_in_order_with_exact_scales() -> None:
-    text = rung.unit([*ALL, ("float", "kSiTUBeta"), ("float", "kSiTULinearBeta")], (1.75, 6.5))
+    text = rung.unit(
+        "k.cuh", "k_impl", [*ALL, ("float", "kSiTUBeta"), ("float", "kSiTULinearBeta")], (1.75, 6.5)
+    )
     arguments = text.split("_impl<")[1].split(">(")[0].split(">)")[0]
-    assert arguments.endswith("true, true, 1.75f, 6.5f")
+    assert arguments.endswith("float_e2m1_unpacksmem_t, 1.75f, 6.5f")
     assert arguments.startswith("3584, 3072, 896, 0, 16, 8, 1024")
 
 
 def test_the_scales_follow_the_kernels_own_names() -> None:
-    text = rung.unit([("float", "kActivationBeta"), ("float", "kActivationLinearBeta")], (1.75, 6.5))
+    text = rung.unit(
+        "k.cuh", "k_impl", [("float", "kActivationBeta"), ("float", "kActivationLinearBeta")], (1.75, 6.5)
+    )
     assert "_impl<1.75f, 6.5f>" in text
 
 
 def test_a_parameter_that_is_not_known_is_named_and_nothing_is_guessed() -> None:
     with pytest.raises(CannotCheck, match="unknown here: kNovel"):
-        rung.unit([("int", "kNovel")], (1.75, 6.5))
+        rung.unit("k.cuh", "k_impl", [("int", "kNovel")], (1.75, 6.5))
 
 
 def test_resources_are_read_from_ptxas_and_the_size_note() -> None:

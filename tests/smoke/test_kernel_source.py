@@ -41,7 +41,7 @@ def tree(tmp_path: Path) -> Tree:
     """A built tree: the kernel's header and an extension with some strings."""
     (tmp_path / "vllm").mkdir()
     (tmp_path / "vllm/__init__.py").touch()
-    header = tmp_path / ks.INCLUDE / ks.KERNEL
+    header = tmp_path / ks.INCLUDE / ks.PLAIN
     header.parent.mkdir(parents=True)
     header.write_text(KERNEL)
     binary = b"\x7fELF\0" + b"\0".join(text.encode() for text in STRINGS) + b"\0\xff\xfe"
@@ -50,20 +50,22 @@ def tree(tmp_path: Path) -> Tree:
 
 
 def test_parameters_without_a_default_are_found_in_order() -> None:
-    assert ks.template_parameters(KERNEL) == [
+    name, parameters = ks.declaration(KERNEL)
+    assert name == "sm100_fp8_fp4_mega_moe_impl"
+    assert parameters == [
         ("uint32_t", "kHidden"), ("float", "kSiTUBeta"), ("float", "kSiTULinearBeta"),
     ]  # fmt: skip
 
 
 def test_a_source_without_the_kernel_is_refused() -> None:
-    with pytest.raises(InputError, match="declares no sm100_fp8_fp4_mega_moe_impl"):
-        ks.template_parameters("template <int a> void other();")
+    with pytest.raises(InputError, match="declares no sm100_fp8_fp4_mega_moe"):
+        ks.declaration("template <int a> void other();")
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(InputError):
-        assert all(name for _, name in ks.template_parameters(text))
+        assert all(name for _, name in ks.declaration(text)[1])
 
 
 def test_the_size_note_follows_the_struct_and_changes_nothing_else() -> None:
@@ -78,6 +80,13 @@ def test_the_size_note_follows_the_struct_and_changes_nothing_else() -> None:
 
 def test_a_tree_with_headers_is_used_as_it_is(tree: Tree) -> None:
     assert ks.headers(tree) == tree.disk_root() / ks.INCLUDE
+
+
+def test_a_kernel_of_its_own_for_situ_is_preferred(tree: Tree) -> None:
+    include = ks.headers(tree)
+    assert ks.kernel_path(include) == ks.PLAIN
+    (include / ks.SITU).touch()
+    assert ks.kernel_path(include) == ks.SITU
 
 
 def test_value_contracts_are_read_out_of_the_extension(tree: Tree) -> None:

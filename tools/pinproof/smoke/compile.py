@@ -28,7 +28,8 @@ SHAPES: dict[str, int] = {
 """Kimi-K3: latent hidden size, intermediate size, routed experts, top-k; expert parallel over 8 GPUs."""
 
 TILING: dict[str, int] = {
-    "BLOCK_M": 192, "BLOCK_N": 128, "BLOCK_K": 128, "STORE_BLOCK_M": 32, "SF_BLOCK_M": 256, "SF_BLOCK_N": 128,
+    "BLOCK_M": 192, "BLOCK_N": 128, "BLOCK_K": 128, "SF_BLOCK_M": 256, "SF_BLOCK_N": 128,
+    "STORE_BLOCK_M": 32, "STORE_BLOCK_M_L1": 32, "STORE_BLOCK_M_L2": 32, "kNumExpertsPerWave": 8,
     "kNumRingTokens": 384 * 64, "kNumSFRingTokens": 128 * 256, "kNumStages": 6, "kNumBytesPerPull": 3584,
     "kNumDispatchThreads": 128, "kNumNonEpilogueThreads": 128, "kNumEpilogueThreads": 256, "kNumSMs": 148,
 }  # fmt: skip
@@ -36,8 +37,11 @@ TILING: dict[str, int] = {
 The host picks one of several at run time; its choice is compiled in and cannot be read without a GPU."""
 
 FLAGS: dict[str, str] = {
-    "kActivationClamp": "cute::numeric_limits<float>::infinity()", "kFastMath": "true", "kUseSiTU": "true",
+    "kActivationClamp": "cute::numeric_limits<float>::infinity()", "kFastMath": "true",
+    "kUseSiTU": "true", "kSitu": "true", "kClampAfterSilu": "false",
+    "weight_dtype_t": "cutlass::detail::float_e2m1_unpacksmem_t",
 }  # fmt: skip
+"""The rest, under all the names that vLLM 0.27 to 0.33 vendor: SiTU, no clamp, MXFP4 weights."""
 
 SCALE_PARAMETERS = (("kSiTUBeta", "kSiTULinearBeta"), ("kActivationAlpha", "kActivationBeta"),
                     ("kActivationBeta", "kActivationLinearBeta"))  # fmt: skip
@@ -58,10 +62,12 @@ def nvcc_version() -> str | None:
     return match.group(1) if match else None
 
 
-def unit(parameters: list[tuple[str, str]], scales: tuple[float, float]) -> str:
+def unit(path: str, entry: str, parameters: list[tuple[str, str]], scales: tuple[float, float]) -> str:
     """A translation unit that instantiates the kernel.
 
     Args:
+        path: the header that holds it, relative to the include folder.
+        entry: its name.
         parameters: the kernel's template parameters as (type, name), those without a default.
         scales: tanh scales of the gate and the linear branch.
 
@@ -78,9 +84,9 @@ def unit(parameters: list[tuple[str, str]], scales: tuple[float, float]) -> str:
     arguments = ", ".join(values[name] for name in names)
     return (
         "#include <cuda_runtime.h>\n#include <cute/numeric/math.hpp>\n"
-        f"#include <{ks.KERNEL}>\n"
+        f"#include <{path}>\n"
         f"using namespace deep_gemm;\n"
-        f"void* instance() {{ return reinterpret_cast<void*>(&{ks.ENTRY}<{arguments}>); }}\n"
+        f"void* instance() {{ return reinterpret_cast<void*>(&{entry}<{arguments}>); }}\n"
     )
 
 
@@ -156,18 +162,25 @@ def _skip(reason: str, clear: str | None) -> RungResult:
 def _build(tree: Tree, folder: Path, scales: tuple[float, ...], from_call: bool) -> RungResult:
     note("smoke: compile: reading the pinned kernel and its headers")
     include = ks.headers(tree)
-    kernel = (include / ks.KERNEL).read_text(encoding="utf-8")
-    override = folder / "include" / ks.KERNEL
+    path = ks.kernel_path(include)
+    kernel = (include / path).read_text(encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    override = folder / "include" / path
     override.parent.mkdir(parents=True, exist_ok=True)
     override.write_text(ks.with_size_note(kernel), encoding="utf-8")
-    parameters = ks.template_parameters(kernel)
+    entry, parameters = ks.declaration(kernel)
     pair = (scales[0], scales[1]) if len(scales) == 2 else DEFAULT_SCALES
     details: dict[str, Any] = {
-        "scales": list(pair), "scales_from": "the call" if from_call else "this rung", "shapes": SHAPES,
-        "tiling": TILING, "kernel_sha256": sha256(kernel.encode()), "host_contracts": ks.host_contracts(tree),
-    }  # fmt: skip
+        "scales": list(pair),
+        "scales_from": "the call" if from_call else "this rung",
+        "kernel": entry,
+        "kernel_sha256": sha256(kernel.encode()),
+        "shapes": SHAPES,
+        "tiling": {name: TILING[name] for _, name in parameters if name in TILING},
+        "host_contracts": ks.host_contracts(tree),
+    }
     note("smoke: compile: nvcc, CUDA C++ to PTX")
-    front = front_end(folder, include, unit(parameters, pair), "kernel")
+    front = front_end(folder, include, unit(path, entry, parameters, pair), "kernel")
     if front.returncode:
         return _failed("the kernel does not compile", front, details)
     note("smoke: compile: ptxas, PTX to sm_100a")
@@ -177,7 +190,7 @@ def _build(tree: Tree, folder: Path, scales: tuple[float, ...], from_call: bool)
     details |= resources(back.stderr + back.stdout, (folder / "kernel.ptx").read_text(encoding="utf-8"))
     details["cubin_bytes"] = (folder / "kernel.cubin").stat().st_size
     note("smoke: compile: the same with a zero linear beta, which must not compile")
-    control = front_end(folder, include, unit(parameters, (pair[0], 0.0)), "control")
+    control = front_end(folder, include, unit(path, entry, parameters, (pair[0], 0.0)), "control")
     stopped = _assertion(control)
     details["zero_linear_beta"] = stopped or "compiles"
     text = (

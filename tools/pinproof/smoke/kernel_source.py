@@ -14,12 +14,14 @@ from pinproof.smoke.record import sha256
 from pinproof.tree import Tree
 
 INCLUDE = f"{LIBRARY}/include"
-KERNEL = "deep_gemm/impls/sm100_fp8_fp4_mega_moe.cuh"
-ENTRY = "sm100_fp8_fp4_mega_moe_impl"
+PLAIN = "deep_gemm/impls/sm100_fp8_fp4_mega_moe.cuh"
+SITU = "deep_gemm/impls/sm100_fp8_fp4_mega_moe_situ.cuh"
+"""From vLLM 0.30 on, SiTU has a kernel of its own; before, it is a parameter of the plain one."""
 
 _ASSERTION = re.compile(rb"[ -~]{8,240}")
 _TEMPLATE = re.compile(
-    r"template\s*<(?P<list>[^{};]*?)>\s*CUTLASS_GLOBAL[^;{]*?\b" + ENTRY + r"\b", re.DOTALL
+    r"template\s*<(?P<list>[^{};]*?)>\s*CUTLASS_GLOBAL[^;{]*?\b(?P<name>sm100_fp8_fp4_mega_moe\w*_impl)\b",
+    re.DOTALL,
 )
 _STORAGE = re.compile(r"^( *)struct SharedStorage \{.*?^\1\};\n", re.DOTALL | re.MULTILINE)
 
@@ -30,16 +32,16 @@ def source_tree(tree: Tree) -> Tree:
     Raises:
         CannotCheck: neither has them.
     """
-    if tree.read(f"{INCLUDE}/{KERNEL}") is not None:
+    if tree.read(f"{INCLUDE}/{PLAIN}") is not None:
         return tree
     if tree.version is not None:
         from pinproof.releases import release_tree
 
         release = release_tree("vllm", tree.version)
-        if release.read(f"{INCLUDE}/{KERNEL}") is not None:
+        if release.read(f"{INCLUDE}/{PLAIN}") is not None:
             return release
     raise CannotCheck(
-        f"{tree.name} vendors no {KERNEL.rsplit('/', 1)[1]}", hint="give a tree of vLLM 0.27 or newer"
+        f"{tree.name} vendors no {PLAIN.rsplit('/', 1)[1]}", hint="give a tree of vLLM 0.27 or newer"
     )
 
 
@@ -52,7 +54,7 @@ def headers(tree: Tree) -> Path:
     source = source_tree(tree)
     if source.root is not None:
         return source.root / INCLUDE
-    kernel = source.read(f"{INCLUDE}/{KERNEL}") or b""
+    kernel = source.read(f"{INCLUDE}/{PLAIN}") or b""
     target = cache_dir("smoke", "headers") / f"{source.version}-{sha256(kernel)[:12]}"
     if not target.is_dir():
         paths = list(source.files.paths(INCLUDE))
@@ -77,22 +79,27 @@ def _write(source: Tree, paths: list[str], target: Path) -> None:
         shutil.rmtree(staging, ignore_errors=True)
 
 
-def template_parameters(kernel: str) -> list[tuple[str, str]]:
-    """The kernel's template parameters without a default, as (type, name), in order.
+def kernel_path(include: Path) -> str:
+    """Which of the library's files holds the kernel that SiTU runs, relative to the include folder."""
+    return SITU if (include / SITU).is_file() else PLAIN
+
+
+def declaration(kernel: str) -> tuple[str, list[tuple[str, str]]]:
+    """The kernel's name and its template parameters without a default, as (type, name), in order.
 
     Raises:
         InputError: the source declares no such kernel.
     """
     match = _TEMPLATE.search(kernel)
     if match is None:
-        raise InputError(f"{KERNEL} declares no {ENTRY} template")
+        raise InputError("the pinned kernel's source declares no sm100_fp8_fp4_mega_moe template")
     found = []
     for part in match["list"].split(","):
         words = part.split()
         if "=" in part:
             break
         found.append((" ".join(words[:-1]), words[-1]))
-    return found
+    return match["name"], found
 
 
 def with_size_note(kernel: str) -> str:
