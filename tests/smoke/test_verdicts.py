@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from typing import Any
 
 import pytest
@@ -166,6 +167,18 @@ def test_a_killed_child_is_an_error_with_the_end_of_its_log() -> None:
     found = verdicts.bind(child(returncode=-9, log=b"one\ntwo\n"))
     assert found.outcome == "error"
     assert found.details["log_tail"] == "one\ntwo"
+
+
+def test_the_machines_name_is_left_out_of_a_record() -> None:
+    log = f"  host      : {platform.node()}\n  rank      : 1 (local_rank: 1)\n".encode()
+    tail = verdicts.bind(child(returncode=1, log=log)).details["log_tail"]
+    assert "host      : HOST" in tail
+    assert "rank      : 1" in tail
+
+
+def test_words_that_look_like_the_watchdog_are_no_hang() -> None:
+    found = verdicts.bind(child(returncode=1, log=b"Timeout (s): 30\n"))
+    assert "hung" not in found.summary
 
 
 def test_relative_error_of_nan_is_nan() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import re
 from typing import Any
 
 from pinproof.smoke.process import Child
@@ -10,6 +12,9 @@ from pinproof.smoke.record import Rung, RungResult, scrub
 SM100 = 10
 """Major compute capability of the only GPUs that the MegaMoE kernel runs on."""
 
+
+_WATCHDOG = re.compile(rb"^Timeout \(\d+:\d\d:\d\d(?:\.\d+)?\)!$", re.MULTILINE)
+"""How faulthandler begins the dump that ends a child which ran too long."""
 
 _DISTRIBUTIONS = {
     "PIL": "pillow",
@@ -36,8 +41,7 @@ def broken_run(rung: Rung, child: Child) -> RungResult | None:
     A package that the interpreter lacks is a skip: the proof could not be run here. Anything else is
     an error.
     """
-    watchdog = b"Timeout (" in child.log
-    if child.hung or watchdog:
+    if child.hung or (child.returncode != 0 and _WATCHDOG.search(child.log)):
         text = f"hung while {child.last_step()}; stopped, all stacks are in the log"
         return result(rung, child, "error", text, reason=text, details={"stacks": stacks(child)})
     crash = child.first("crashed")
@@ -50,7 +54,9 @@ def broken_run(rung: Rung, child: Child) -> RungResult | None:
     if child.returncode != 0:
         how = f"signal {-child.returncode}" if child.returncode < 0 else f"exit status {child.returncode}"
         text = f"the child process ended with {how} while {child.last_step()}"
-        return result(rung, child, "error", text, reason=text, details={"log_tail": child.tail()})
+        return result(
+            rung, child, "error", text, reason=text, details={"log_tail": _without_host(child.tail())}
+        )
     return None
 
 
@@ -67,9 +73,15 @@ def _lacks(rung: Rung, child: Child, module: str) -> RungResult:
 
 
 def stacks(child: Child) -> str:
-    """The watchdog's dump of all threads."""
-    text = child.log.decode(errors="replace")
-    return text[text.rfind("Timeout (") :][:4000]
+    """The watchdog's dump of all threads, empty where the child could not write one."""
+    dump = _WATCHDOG.search(child.log)
+    return child.log[dump.start() :].decode(errors="replace")[:4000] if dump else ""
+
+
+def _without_host(text: str) -> str:
+    """`text` without this machine's name, which torch's launcher prints when a rank fails."""
+    name = platform.node()
+    return re.sub(rf"\b{re.escape(name)}\b", "HOST", text) if name else text
 
 
 def first_line(text: str) -> str:
