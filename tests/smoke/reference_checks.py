@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
+import tempfile
+from pathlib import Path
 
 import torch
-from pinproof_smoke import experts, numerics, reference
+from pinproof_smoke import experts, numerics, reference, tiny
 
 BETAS = (experts.BETA, experts.LINEAR_BETA)
 
@@ -43,6 +46,27 @@ def nan_is_seen() -> bool:
     return math.isnan(reference.relative_error(out, torch.ones_like(out)))
 
 
+def tiny_model(mxfp4: bool) -> dict[str, object]:
+    """Two writes of the tiny model: their hashes, and what the file holds."""
+    from safetensors import safe_open
+
+    with tempfile.TemporaryDirectory() as folder:
+        hashes = []
+        for name in ("a", "b"):
+            tiny.write(Path(folder) / name, mxfp4=mxfp4)
+            hashes.append(
+                hashlib.sha256((Path(folder) / name / "model.safetensors").read_bytes()).hexdigest()
+            )
+        with safe_open(Path(folder) / "a" / "model.safetensors", "pt") as stored:
+            names = list(stored.keys())
+    return {
+        "same": hashes[0] == hashes[1],
+        "experts": sum(".experts." in name for name in names),
+        "packed": sum(name.endswith("_packed") for name in names),
+        "scales": sum(name.endswith("_scale") for name in names),
+    }
+
+
 def main() -> None:
     weights, tokens = experts.random_weights(), experts.random_tokens(1)
     x, codes = reference.quantize_mxfp8(tokens[0])
@@ -57,6 +81,7 @@ def main() -> None:
         "mxfp8": reference.relative_error(reference.dequantize_mxfp8(x, codes), tokens[0]),
         "packed": packed_layout(),
         "nan": nan_is_seen(),
+        "tiny": [tiny_model(mxfp4=False), tiny_model(mxfp4=True)],
         "tolerances": [numerics.LOOP_TOLERANCE, numerics.KERNEL_TOLERANCE],
     }))  # fmt: skip
 

@@ -51,3 +51,12 @@ def test_packed_scales_have_the_layout_of_sm100(found: dict[str, Any]) -> None:
 
 def test_nan_in_the_input_is_seen_in_the_output(found: dict[str, Any]) -> None:
     assert found["nan"]
+
+
+def test_the_tiny_model_is_the_same_on_every_write_and_packs_its_experts_for_the_mega_backend(
+    found: dict[str, Any],
+) -> None:
+    plain, packed = found["tiny"]
+    matrices = 3 * 8 * 3  # layers with experts, experts, matrices
+    assert plain == {"same": True, "experts": matrices, "packed": 0, "scales": 0}
+    assert packed == {"same": True, "experts": 2 * matrices, "packed": matrices, "scales": matrices}
