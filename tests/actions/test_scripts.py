@@ -50,7 +50,8 @@ def run(checkout: Path, script: str, *arguments: str, **env: str) -> subprocess.
     runner = checkout.parent / "runner"
     runner.mkdir(exist_ok=True)
     outputs = {"GITHUB_OUTPUT": str(runner / "output"), "GITHUB_STEP_SUMMARY": str(runner / "summary")}
-    keep = {key: value for key, value in os.environ.items() if not key.endswith("TOKEN")}
+    ours = ("PINPROOF_PATCHES", "GITHUB_TOKEN")  # the checkout has patches of its own
+    keep = {key: value for key, value in os.environ.items() if key not in ours}
     return subprocess.run(
         [checkout / script, *arguments], cwd=checkout.parent, check=False, capture_output=True, text=True,
         env={**keep, **outputs, "RUNNER_TEMP": str(runner), "PYTHONPATH": str(checkout / "tools"), **env},

@@ -26,7 +26,7 @@ from typing import Any, Literal
 import msgspec
 import pytest
 from pinproof import console, fetch, git, pins, tree, wheelfiles
-from pinproof.contract import sources
+from pinproof.contract import fetching
 from pinproof.contract.check import check_tree
 from pinproof.duplicates import report
 from pinproof.errors import PinproofError
@@ -432,7 +432,7 @@ def _worktree_is_believed(monkeypatch: Monkey) -> None:
 
 
 def _any_host_is_asked(monkeypatch: Monkey) -> None:
-    monkeypatch.setattr(sources, "_refuse_other_hosts", lambda pin: None)
+    monkeypatch.setattr(fetching, "_refuse_other_hosts", lambda pin: None)
 
 
 def _seals_are_believed(monkeypatch: Monkey) -> None:

@@ -17,7 +17,7 @@ from pinproof.contract.signatures import FunctionNode
 _ROUNDS = 5
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 # A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`.
-_HANDED_ON = re.compile(rb"([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?([A-Za-z_]\w*)\b(?!\s*\()")
+_HANDED_ON = re.compile(rb"\b([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?([A-Za-z_]\w*)\b(?!\s*\()")
 
 
 class Relevant:

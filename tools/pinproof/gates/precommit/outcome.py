@@ -14,7 +14,7 @@ from pinproof.gates.precommit.run import HookRun, Session, Watch, run_pre_commit
 
 # How vLLM's scripts say that they did nothing (rust-check.sh without cargo, update-dockerfile-graph.sh
 # without docker): they exit 0, which pre-commit calls Passed.
-_DID_NOTHING = re.compile(r"^\s*warning:.*\bskip(?:ping|ped)\b.*", re.IGNORECASE | re.MULTILINE)
+_DID_NOTHING = re.compile(r"^[ \t]*warning:.*\bskip(?:ping|ped)\b.*", re.IGNORECASE | re.MULTILINE)
 # What a shell exits with when a program is not there; pre-commit itself says "Executable `x` not found".
 _NO_COMMAND = 127
 _NO_NETWORK = re.compile(
@@ -24,7 +24,8 @@ _NO_NETWORK = re.compile(
 )
 # What installers print when they give up; pip's own headings say less than the lines around them.
 _ERROR_LINE = re.compile(
-    r"^\s*((?:ERROR:|npm (?:ERR!|error)|fatal:|error:) (?!subprocess-exited|failed-wheel|metadata-gen).*)$",
+    r"^[ \t]*((?:ERROR:|npm (?:ERR!|error)|fatal:|error:)"
+    r" (?!subprocess-exited|failed-wheel|metadata-gen).*)$",
     re.M,
 )
 _NO_TOOLCHAIN = re.compile(r"^error: toolchain '[^']*' is not installed", re.M)  # rustup's cargo, without one
