@@ -4,7 +4,7 @@
 
 tests/data/contract/cases.json holds facts only: an engine and a library release, file, line, callee,
 names, and what is to be said. Defects are counted as distinct (engine, library, callee), traps one by one.
-`--within` stops before the first case that would begin after so many seconds, and says how many were left out.
+`--within` stops before the first case that would begin after so many seconds; it says how many were left out.
 """
 
 from __future__ import annotations

@@ -58,6 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the tree and show what was found."""
+    from pinproof.contract.modules import without_gc
+
+    with without_gc():
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     from pinproof.contract import render
     from pinproof.contract.check import check_tree
     from pinproof.contract.findings import findings

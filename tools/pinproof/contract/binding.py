@@ -60,12 +60,13 @@ def _unexpected(signature: Signature, arguments: Arguments) -> Iterable[Drift]:
     if any(p.kind == "var-keyword" for p in signature.parameters):
         return
     known = signature.names
+    free = [name for name in known if name not in arguments.names]  # one that is passed is not what was meant
     always = tuple(name for name in arguments.keywords if name not in known)
     if always:
-        yield Drift(kind="unexpected-keyword", names=always, nearest=nearest(always, known))
+        yield Drift(kind="unexpected-keyword", names=always, nearest=nearest(always, free))
     for name, when in arguments.optional:
         if name not in known and name not in always:
-            yield Drift(kind="unexpected-keyword", names=(name,), nearest=nearest((name,), known), when=when)
+            yield Drift(kind="unexpected-keyword", names=(name,), nearest=nearest((name,), free), when=when)
 
 
 def _filled_by_position(signature: Signature, arguments: Arguments) -> Iterable[str]:

@@ -95,11 +95,12 @@ class Engine:
         self._vendored = {place: (w, name) for w in watched for name, place in w.vendored.items()}
         self._tops = frozenset((*self._by_import, *self._vendored))
         self._needles = tuple(name.encode() for name in self._by_import)
+        self.packages = listing.packages(tree)
+        self._exists = listing.existence(tree, self.packages)
+        self._starts = (b".", *(name.encode() for name in (*self.packages, *self._by_import)))
         self._files: dict[str, SourceFile | None] = {}
         self._dull: set[str] = set()
         self._known: dict[str, str | None] = {}
-        self.packages = listing.packages(tree)
-        self._exists = listing.existence(tree, self.packages)
         self.carried: dict[str, set[str]] = {}
         """Names of the tree's modules that stand for something of a watched library, by module."""
         self.unread: dict[str, str] = {}
@@ -121,7 +122,11 @@ class Engine:
 
     def mentions(self, data: bytes, found: Iterable[scan.Imported] | None = None) -> bool:
         """Whether a file imports a watched library; `found` are its import statements, when known."""
-        return scan.mentions(data, scan.imports(data) if found is None else found, self._tops, self._needles)
+        return scan.mentions(data, self.imports(data) if found is None else found, self._tops, self._needles)
+
+    def imports(self, data: bytes) -> Iterator[scan.Imported]:
+        """The imports of a file that can matter: of the tree's own modules and of watched libraries."""
+        return scan.imports(data, self._starts)
 
     @property
     def import_names(self) -> list[str]:
@@ -141,7 +146,7 @@ class Engine:
     def seeds(self, file: SourceFile) -> set[str]:
         """The identifiers in a file that may lead to a watched library."""
         found = {name.rpartition(".")[2] for name in self._tops}
-        for item in scan.imports(file.data):
+        for item in self.imports(file.data):
             module = file.absolute(item.module, item.level)
             found.update(self.carried.get(module, set()).intersection(item.names))
             found.update(n for n in item.names if f"{module}.{n}" in self.carried)

@@ -94,7 +94,7 @@ def prepare(evaluator: Evaluator, files: Sequence[str]) -> None:
     engine = evaluator.engine
     for path in files:
         name, package = module_of(path)
-        for item in scan.imports(engine.tree.read(path) or b""):
+        for item in engine.imports(engine.tree.read(path) or b""):
             module = absolute(name, package, item.module, item.level) if item.level else item.module
             source = engine.module(module) if engine.has_module(module) else None
             if source is not None and module not in engine.carried:

@@ -58,7 +58,7 @@ def everything(evaluator: Evaluator, digests: Mapping[str, str] | None = None) -
             continue
         if digests is not None:
             hashes[item.path] = digests.get(item.path) or digest(data)
-        found = importing[item.path] = list(scan.imports(data))
+        found = importing[item.path] = list(engine.imports(data))
         if engine.mentions(data, found):
             direct.append(item.path)
     engine.ask_for({m for p in direct for m in engine.libraries_in(importing[p])})
@@ -133,7 +133,7 @@ def _unchanged_in_kind(evaluator: Evaluator, path: str, before: Known) -> list[s
     data = engine.tree.read(path)
     if data is None:
         return None
-    items = list(scan.imports(data))
+    items = list(engine.imports(data))
     reaches = engine.mentions(data, items) or spread.takes(path, items, engine.carried)
     if reaches != (path in before.imports):
         return None
