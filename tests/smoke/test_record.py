@@ -7,7 +7,7 @@ from pinproof.smoke.record import scrub
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("Assertion error (/workspace/.deps/csrc/layout.hpp:67): x", "Assertion error (…/layout.hpp:67): x"),
+        ("Assertion error (/build/.deps/csrc/layout.hpp:67): x", "Assertion error (…/layout.hpp:67): x"),
         ('File "/home/me/vllm/model.py", line 3', 'File "…/model.py", line 3'),
         ("/usr/bin/python3 -m pip", "…/python3 -m pip"),
         ("vllm/models/kimi_k3/nvidia/model.py", "vllm/models/kimi_k3/nvidia/model.py"),
