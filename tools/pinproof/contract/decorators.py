@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from pinproof.contract.model import Parameter
-from pinproof.contract.signatures import FunctionNode, dotted, own_nodes, parameters
+from pinproof.contract.signatures import FunctionNode, dotted, own_nodes, parameters, statements
 from pinproof.contract.summary import Wrapper
 
 _KEEPS = Wrapper()
@@ -33,13 +33,13 @@ def effect(node: FunctionNode) -> Wrapper | None:
 
 
 def _defs(node: FunctionNode) -> Iterator[FunctionNode]:
-    return (child for child in own_nodes(node) if isinstance(child, FunctionNode))
+    return (step for step in statements(node.body) if isinstance(step, FunctionNode))
 
 
 def _returned(node: FunctionNode) -> Iterator[ast.expr]:
-    for child in own_nodes(node):
-        if isinstance(child, ast.Return) and child.value is not None:
-            yield child.value
+    for step in statements(node.body):
+        if isinstance(step, ast.Return) and step.value is not None:
+            yield step.value
 
 
 def _of_value(value: ast.expr, node: FunctionNode, inner: dict[str, FunctionNode]) -> Wrapper | str:

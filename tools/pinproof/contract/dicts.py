@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pinproof.contract.position import Position
 
 _OPEN = Mapping((), (), True)
+_SOMETIMES = "the dict is one that holds it"
 
 
 def display(evaluator: Evaluator, node: ast.Dict, at: Position) -> Mapping:
@@ -61,7 +62,7 @@ def merge(one: Mapping, other: Mapping) -> Mapping:
 def _either(one: Mapping, other: Mapping) -> Mapping:
     required = tuple(key for key in one.required if key in other.required)
     rest = dict.fromkeys(key for key in (*one.required, *other.required) if key not in required)
-    optional = tuple(dict.fromkeys((*one.optional, *other.optional, *((key, "") for key in rest))))
+    optional = tuple(dict.fromkeys((*one.optional, *other.optional, *((key, _SOMETIMES) for key in rest))))
     return Mapping(required, optional, one.open or other.open)
 
 
@@ -85,7 +86,7 @@ def with_changes(
 
 def _under(change: Mapping, path: Path) -> Mapping:
     tests = [arm for arm in path if isinstance(arm.node, ast.If)]
-    when = ""
+    when = _SOMETIMES
     if tests:
         last = tests[-1]
         assert isinstance(last.node, ast.If)

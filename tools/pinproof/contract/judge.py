@@ -74,7 +74,6 @@ def _attribute(evaluator: Evaluator, site: Site, node: ast.Attribute) -> Iterato
 def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool) -> Iterator[CallCheck]:
     first = values[0]
     assert isinstance(first, Absent)
-    kind = "missing-module" if first.module else "missing-attribute"
     place = site.statement if first.module and importing else site.node  # one import, one missing module
     owner, _, name = first.path.rpartition(".")
     module = first.library.module(owner)
@@ -90,7 +89,7 @@ def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool
         library=first.library.name,
         drifts=(drift,),
         guard=guard(evaluator, site.at, drift.kind, (first.path,), importing=importing),
-        how=f"{kind.replace('-', ' ')}: {first.reason}",
+        how=first.reason,
     )
 
 

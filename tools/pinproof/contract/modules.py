@@ -56,7 +56,7 @@ def summarize(
     if isinstance(tree, str):
         why = f"{file} does not parse ({tree})"
         return Module(file=file, package=package, open=why, hosts=why)
-    return _Reader(module, file, package, vendored).read(tree)
+    return _Reader(module, file, package, vendored).read(tree, data)
 
 
 class _Reader:
@@ -71,9 +71,10 @@ class _Reader:
         self.open: str | None = None
         self.hosts: str | None = None
 
-    def read(self, tree: ast.Module) -> Module:
+    def read(self, tree: ast.Module, data: bytes) -> Module:
         self._body(tree.body)
-        self._globals_set_in_functions(tree)
+        if any(word in data for word in (b"global ", b"globals(", b"vars(")):
+            self._globals_set_in_functions(tree)
         for entry in self.names.get("__getattr__", []):
             if isinstance(entry, Function):
                 self.open = f"{self.file}:{entry.line} has a module __getattr__"

@@ -26,10 +26,9 @@ def people(report: Report, found: Sequence[Finding]) -> None:
 
 
 def _details(finding: Finding) -> Iterator[str]:
-    where = finding.declared or finding.library
     near = f"; nearest: {', '.join(finding.nearest)}" if finding.nearest else ""
-    yield f"declared in {where}{near}"
-    if finding.how:
+    yield f"declared in {finding.declared}{near}" if finding.declared else f"{finding.how}{near}"
+    if finding.declared and finding.how:
         yield f"reached by {finding.how}"
     if finding.guard:
         yield f"guarded by {finding.guard}"

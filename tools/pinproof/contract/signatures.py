@@ -93,6 +93,19 @@ def decorator_name(node: ast.expr) -> str:
     return dotted(node) or "?"
 
 
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Every statement of a body, those in compound statements too, none of nested defs and classes."""
+    for item in body:
+        yield item
+        if not isinstance(item, FunctionNode | ast.ClassDef):
+            for name in ("body", "orelse", "finalbody"):
+                inner = getattr(item, name, None)
+                if inner:
+                    yield from statements(inner)
+            for part in (*getattr(item, "handlers", ()), *getattr(item, "cases", ())):
+                yield from statements(part.body)
+
+
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Every node inside `node`, but nothing inside a def, lambda or class nested in it."""
     stack = list(ast.iter_child_nodes(node))
@@ -185,11 +198,23 @@ def _field(item: ast.AnnAssign, name: str, keyword_only: bool) -> Field:
 
 def _set_on_self(node: FunctionNode) -> Iterator[str]:
     names = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)][:1]
-    for child in ast.walk(node):
-        if not isinstance(child, ast.Attribute) or not isinstance(child.ctx, ast.Store):
-            continue
-        if isinstance(child.value, ast.Name) and child.value.id in names:
+    for child in (c for step in statements(node.body) for c in _stored_in(step)):
+        if isinstance(child, ast.Attribute) and isinstance(child.value, ast.Name) and child.value.id in names:
             yield child.attr
+
+
+def _stored_in(step: ast.stmt) -> Iterator[ast.AST]:
+    """The targets that a statement stores into, parts of tuples too."""
+    if isinstance(step, ast.Assign):
+        places: list[ast.expr] = list(step.targets)
+    elif isinstance(step, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor):
+        places = [step.target]
+    elif isinstance(step, ast.With | ast.AsyncWith):
+        places = [item.optional_vars for item in step.items if item.optional_vars is not None]
+    else:
+        return
+    for place in places:
+        yield from ast.walk(place)
 
 
 def _bound_names(item: ast.stmt) -> Iterator[str]:
