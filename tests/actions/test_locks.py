@@ -28,7 +28,7 @@ def locked(name: str) -> dict[str, list[Version]]:
     """The versions that a lock pins, by project; several where they differ by Python or platform."""
     found: dict[str, list[Version]] = {}
     for match in re.finditer(
-        r"^([\w.-]+)==(\S+)", (REPO / f"requirements/{name}.txt").read_text(), re.MULTILINE
+        r"^([\w.-]+)==(\S+)", (REPO / f"tools/ci/requirements/{name}.txt").read_text(), re.MULTILINE
     ):
         found.setdefault(canonicalize_name(match[1]), []).append(Version(match[2]))
     return found
@@ -45,7 +45,7 @@ def test_the_lock_satisfies_the_project(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["run", "dev"])
 def test_every_pin_has_hashes_and_names_no_host(name: str) -> None:
-    text = (REPO / f"requirements/{name}.txt").read_text()
+    text = (REPO / f"tools/ci/requirements/{name}.txt").read_text()
     blocks = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
     assert len(blocks) > 10
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)

@@ -220,7 +220,7 @@ def test_the_lock_installs_with_its_hashes_and_a_changed_hash_stops_it(
     shown = subprocess.run([venv / "bin/pinproof", "--version"], check=True, capture_output=True, text=True)
     assert shown.stdout == f"pinproof {__version__}\n"
 
-    lock = checkout / "requirements/run.txt"
+    lock = checkout / "tools/ci/requirements/run.txt"
     lock.write_text(re.sub(r"sha256:[0-9a-f]{8}", "sha256:00000000", lock.read_text()))
     again = subprocess.run(
         [checkout / "tools/ci/install.sh", "run", tmp_path / "other"], check=False, capture_output=True

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Renews requirements/*.txt: every version pinned with its hashes, for each supported Python and platform.
+# Renews tools/ci/requirements/*.txt: every version pinned with its hashes, for each supported Python and platform.
 set -eu
 cd "$(dirname -- "$0")/../.."
 compile() {
@@ -8,5 +8,5 @@ compile() {
     UV_CUSTOM_COMPILE_COMMAND='tools/ci/lock.sh' uv pip compile --quiet --universal --python-version 3.10 \
         --generate-hashes --no-emit-index-url --no-emit-find-links --output-file "$out" "$@"
 }
-compile requirements/run.txt pyproject.toml requirements/build.in
-compile requirements/dev.txt pyproject.toml --extra dev requirements/build.in --constraints requirements/run.txt
+compile tools/ci/requirements/run.txt pyproject.toml tools/ci/requirements/build.in
+compile tools/ci/requirements/dev.txt pyproject.toml --extra dev tools/ci/requirements/build.in --constraints tools/ci/requirements/run.txt

@@ -8,7 +8,7 @@ import re
 import msgspec
 
 from pinproof.drift.findings import Broken, Bumped, Findings, NewRelease
-from pinproof.submit.markdown import code, table, text
+from pinproof.markdown import code, table, text
 
 MARK = "<!-- pinproof drift watch -->"
 # GitHub takes 65,536 characters; older looks are cut off at the end first.

@@ -121,7 +121,7 @@ def _of(name: str, made: EvidenceRecord | ReviewRecord, patch: Patch) -> Require
 
 def as_markdown(filled: list[Filled], patch: Patch) -> str:
     """The checklist as Markdown, each ticked item with a link to its record."""
-    from pinproof.submit.markdown import code, text
+    from pinproof.markdown import code, text
 
     lines = [f"Reviewer's checklist of {code(patch.name)}", ""]
     for answer in filled:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from pinproof.console import clean
-from pinproof.submit.markdown import code, codes, fence, folded, table, text
+from pinproof.markdown import code, codes, fence, folded, table, text
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 SIGNS = list("`*_[]()<>#!|\\~&@:/-+=$1. \n\t\"'")
