@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from pinproof.gate import GATES, GateName
+from pinproof.markdown import code, codes, fence, folded, table, text
 from pinproof.submit.cause import Cause, causes, declared, earlier_signature
 from pinproof.submit.draft import Draft
 from pinproof.submit.gatetext import Row, limits, row
-from pinproof.markdown import code, codes, fence, folded, table, text
 from pinproof.submit.policy import Block
 from pinproof.submit.records import EvidenceRecord
 
