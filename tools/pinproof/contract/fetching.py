@@ -78,8 +78,8 @@ def stated_version(tree: Tree, path: str) -> str | None:
 
 
 def from_spec(watched: Watched, spec: str) -> Snapshot:
-    """The signatures that a user's SPEC names: a version, a folder, a wheel, a snapshot file, `git+URL@COMMIT`,
-    or the release of an engine that vendors it (`vllm==0.28.0`).
+    """The signatures that a user's SPEC names: a version, a folder, a wheel, a snapshot file,
+    `git+URL@COMMIT`, or the release of an engine that vendors it (`vllm==0.28.0`).
 
     Raises:
         InputError: it is none of these, or there is no such library there.
