@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,32 @@ def test_a_fetch_that_failed_a_moment_ago_is_not_tried_again() -> None:
     memory.remember_refusal("x", CannotCheck("cannot reach it"))
     with pytest.raises(CannotCheck, match=r"cannot reach it \(tried 0 s ago\)"):
         memory.refuse_again("x")
+
+
+def wheel(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_a_wheel_on_disk_is_taken_as_a_library(tmp_path: Path) -> None:
+    members = {"flashinfer/__init__.py": b"def f(a): ...", "../evil.py": b"", "flashinfer/../../x.py": b""}
+    path = wheel(tmp_path / "flashinfer_python-9.9-py3-none-any.whl", members)
+    root = write(
+        tmp_path / "tree", {"vllm/__init__.py": "", "vllm/m.py": "import flashinfer\nflashinfer.f(b=1)\n"}
+    )
+    report = check_tree(open_tree(root), libraries={"flashinfer": str(path)})
+    assert [(u.version, u.source) for u in report.libraries] == [("9.9", "given as --library")]
+    assert [call.drifts[0].names for call in report.failing] == [("b",)]
+
+
+@pytest.mark.parametrize("data", [b"", b"not a zip", b"PK\x03\x04 cut"])
+def test_a_damaged_wheel_is_said_to_be_unchecked(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "flashinfer_python-9.9-py3-none-any.whl"
+    path.write_bytes(data)
+    root = write(
+        tmp_path / "tree", {"vllm/__init__.py": "", "vllm/m.py": "import flashinfer\nflashinfer.f(b=1)\n"}
+    )
+    report = check_tree(open_tree(root), libraries={"flashinfer": str(path)})
+    assert ["is no wheel" in u.reason for u in report.unchecked] == [True]

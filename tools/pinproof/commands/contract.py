@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the engine's import package (default: vllm or sglang, whichever is there)",
     )
     add("--library", action="append", default=[], metavar="NAME=SPEC",
-        help="take this library from SPEC: a version, a folder, a snapshot file, git+URL@COMMIT, or the "
-        "engine release that vendors it (vllm==0.28.0)")  # fmt: skip
+        help="take this library from SPEC: a version, a folder, a wheel, a snapshot file, git+URL@COMMIT, "
+        "or the engine release that vendors it (vllm==0.28.0)")  # fmt: skip
     add("--with", dest="moved", metavar="NAME==V", help="what would break if the pin moved to V")
     add("--watch", type=Path, metavar="FILE", help="a watch list (TOML) to add to the shipped one")
     add("--files", nargs="+", metavar="F", help="check the calls in these files only")

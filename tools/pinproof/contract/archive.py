@@ -1,8 +1,9 @@
-"""The Python files of a source archive, read without unpacking it."""
+"""The files of an archive on disk, a source archive or a wheel, read without unpacking it."""
 
 from __future__ import annotations
 
 import tarfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,3 +50,38 @@ class SourceArchive:
         """The files below `under` whose names end with `suffix`, sorted."""
         prefix = under.rstrip("/") + "/" if under else ""
         yield from sorted(p for p in self._files if p.startswith(prefix) and p.endswith(suffix))
+
+
+class WheelArchive:
+    """A wheel on disk as pinproof.tree.Files; a member is read when it is asked for.
+
+    Raises:
+        InputError: it is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, OSError) as error:
+            raise InputError(f"{path.name} is no wheel: {error}") from error
+        self._sizes = {info.filename: info.file_size for info in self._zip.infolist() if not info.is_dir()}
+
+    def read(self, path: str) -> bytes | None:
+        """One member's bytes, None when there is none of this path.
+
+        Raises:
+            InputError: it is damaged, or larger than any source file.
+        """
+        if path not in self._sizes:
+            return None
+        if self._sizes[path] > _LARGEST:
+            raise InputError(f"{path[:80]} is larger than any source file; not read")
+        try:
+            return self._zip.read(path)
+        except (zipfile.BadZipFile, OSError, ValueError) as error:
+            raise InputError(f"{path[:80]} is damaged: {error}") from error
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        """The members below `under` whose names end with `suffix`, sorted."""
+        prefix = under.rstrip("/") + "/" if under else ""
+        yield from sorted(p for p in self._sizes if p.startswith(prefix) and p.endswith(suffix))

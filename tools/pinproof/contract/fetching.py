@@ -14,6 +14,7 @@ import msgspec
 
 from pinproof.contract import memory
 from pinproof.contract import snapshot as snapshots
+from pinproof.contract.archive import WheelArchive
 from pinproof.contract.snapshot import Snapshot
 from pinproof.contract.watchlist import Watched
 from pinproof.errors import CannotCheck, InputError, PinproofError
@@ -77,8 +78,8 @@ def stated_version(tree: Tree, path: str) -> str | None:
 
 
 def from_spec(watched: Watched, spec: str) -> Snapshot:
-    """The signatures that a user's SPEC names: a version, a folder, a snapshot file, `git+URL@COMMIT`,
-    or the release of an engine that vendors it (`vllm==0.28.0`).
+    """The signatures that a user's SPEC names: a version, a folder, a wheel, a snapshot file,
+    `git+URL@COMMIT`, or the release of an engine that vendors it (`vllm==0.28.0`).
 
     Raises:
         InputError: it is none of these, or there is no such library there.
@@ -123,11 +124,20 @@ def from_folder(watched: Watched, path: Path) -> Snapshot:
 
 
 def from_file(watched: Watched, path: Path) -> Snapshot:
-    """The signatures in a snapshot file.
+    """The signatures in a wheel or a snapshot file.
 
     Raises:
-        InputError: it is no snapshot of this library.
+        InputError: it is neither, or of another library.
     """
+    if path.suffix == ".whl":
+        roots = {name: name for name in watched.imports}
+        version = path.name.split("-")[1] if path.name.count("-") >= 4 else path.name
+        found = snapshots.take(
+            WheelArchive(path), roots, library=watched.name, version=version, source=path.name
+        )
+        if not found.modules:
+            raise InputError(f"{path} holds no {', '.join(watched.imports)}")
+        return found
     try:
         found = snapshots.decode(path.read_bytes())
     except msgspec.DecodeError as error:
