@@ -48,6 +48,7 @@ GUARDED = {
     ),
     "other platform": "import kernels\nif current_platform.is_rocm():\n    kernels.f(1, bad=2)",
     "else of this platform": "import kernels\nif is_cuda() or is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
+    "flag of another platform": "import kernels\nif _use_sgl_xpu:\n    kernels.f(1, bad=2)",
     "function for another platform": "import kernels\ndef build_xpu_ids():\n    kernels.f(1, bad=2)",
     "flag set where an import failed": (
         "legacy = False\ntry:\n    from kernels import new_api\nexcept ImportError:\n    legacy = True\n"
@@ -95,6 +96,7 @@ LIVE = {
     "private function that is also used freely": (
         "import kernels\ndef _g():\n    kernels.f(1, bad=2)\nif is_hip():\n    _g()\n_g()"
     ),
+    "not another platform": "import kernels\nif is_not_npu:\n    kernels.f(1, bad=2)",
     "a setting": "import kernels\nif envs.USE_KERNELS:\n    kernels.f(1, bad=2)",
     "presence of the package": (
         "import importlib.util, kernels\ndef has():\n    return importlib.util.find_spec('kernels') is not None\n"

@@ -56,6 +56,12 @@ def test_explain_prints_the_signature_and_the_way_there(
     assert "docs/contract-codes/KC101.md" in out
 
 
+def test_a_parameter_given_twice_is_said_to_be(tmp_path: Path) -> None:
+    report = check(tmp_path, "import kernels\nkernels.f(1, a=2)\n", "def f(a): ...\n")
+    (finding,) = findings(report.calls)
+    assert finding.message == "kernels.f() gets 'a' twice, by position and by keyword"
+
+
 def test_explain_refuses_an_unknown_id(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert contract(tree, "--explain", "0000000000") == 2
     assert "no finding has the id" in capsys.readouterr().err

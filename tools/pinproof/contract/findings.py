@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from pinproof.contract.binding import TWICE
 from pinproof.contract.model import CallCheck, Drift, DriftKind, Signature
 
 CODES: dict[DriftKind, str] = {
@@ -69,13 +70,15 @@ def _of_call(call: CallCheck) -> Iterator[Finding]:
             nearest=drift.nearest,
             guard=call.guard,
             how=call.how,
-            confidence="when the condition holds" if drift.when else "always",
+            confidence="when the condition holds" if drift.when not in (None, TWICE) else "always",
         )
 
 
 def message(call: CallCheck, drift: Drift) -> str:
     """What is wrong, in one line."""
     names = ", ".join(repr(name) for name in drift.names)
+    if drift.when == TWICE:
+        return f"{call.callee}() gets {names} twice, by position and by keyword"
     when = f" (passed when {drift.when})" if drift.when else ""
     texts: dict[DriftKind, str] = {
         "unexpected-keyword": f"{call.callee}() takes no keyword {names}{when}",

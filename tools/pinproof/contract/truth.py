@@ -59,7 +59,9 @@ def _platform_test() -> tuple[re.Pattern[str], re.Pattern[str]]:
     own = "|".join(map(re.escape, platforms().own))
     other = "|".join(map(re.escape, (*platforms().other, *platforms().other_tests)))
     ask = r"_*(?:is|on|use|has)_"
-    return re.compile(rf"{ask}(?:{own})", re.I), re.compile(rf"{ask}(?:{other})(?:_\w*)?", re.I)
+    # `use_sgl_xpu` and `is_cpu_amx_available` speak of another platform, `is_not_npu` does not.
+    elsewhere = rf"{ask}(?!not_|non_)(?:[a-z0-9]+_)*(?:{other})(?:_\w*)?"
+    return re.compile(rf"{ask}(?:{own})", re.I), re.compile(elsewhere, re.I)
 
 
 def of(evaluator: Evaluator, test: ast.expr, at: Position, question: Question, depth: int = 0) -> Answer:
