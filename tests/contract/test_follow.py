@@ -81,6 +81,12 @@ def test_the_same_call_with_a_known_keyword_binds(how: str, tmp_path: Path) -> N
     assert (drifts(report), len(report.bound) > 0) == ([], True)
 
 
+def test_a_keyword_of_one_of_two_dicts_carries_the_condition(tmp_path: Path) -> None:
+    code = "import kernels\ndef g(x):\n    kernels.f(1, **({'bad': 2} if x.on else {'b': 3}))\n"
+    ((drift,),) = [call.drifts for call in check(tmp_path, code, LIBRARY).failing]
+    assert (drift.names, drift.when) == (("bad",), "x.on")
+
+
 OBJECTS = {
     "constructor": "from kernels import W\nW(1).plan(2, bad=3)",
     "local": "from kernels import W\ndef g():\n    w = W(1)\n    w.plan(2, bad=3)",

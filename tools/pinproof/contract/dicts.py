@@ -42,6 +42,11 @@ def constructor(evaluator: Evaluator, node: ast.Call, at: Position) -> Mapping:
 
 def spread(evaluator: Evaluator, node: ast.expr, at: Position) -> Mapping:
     """The keys of any expression; open when it may be something else than a known dict."""
+    if isinstance(node, ast.IfExp):
+        test = ast.unparse(node.test)[:80]
+        return _either(
+            spread(evaluator, node.body, at), spread(evaluator, node.orelse, at), test, f"not {test}"
+        )
     values = evaluator.value(node, at)
     known = [value for value in values if isinstance(value, Mapping)]
     if not known:
@@ -59,10 +64,12 @@ def merge(one: Mapping, other: Mapping) -> Mapping:
     return Mapping(required, optional, one.open or other.open)
 
 
-def _either(one: Mapping, other: Mapping) -> Mapping:
+def _either(one: Mapping, other: Mapping, this: str = _SOMETIMES, that: str = _SOMETIMES) -> Mapping:
+    """The keys of one dict or the other; `this` and `that` say when it is which."""
     required = tuple(key for key in one.required if key in other.required)
-    rest = dict.fromkeys(key for key in (*one.required, *other.required) if key not in required)
-    optional = tuple(dict.fromkeys((*one.optional, *other.optional, *((key, _SOMETIMES) for key in rest))))
+    only = [(key, this) for key in one.required if key not in required]
+    only += [(key, that) for key in other.required if key not in required]
+    optional = tuple(dict.fromkeys((*one.optional, *other.optional, *only)))
     return Mapping(required, optional, one.open or other.open)
 
 
