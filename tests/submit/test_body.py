@@ -27,7 +27,7 @@ ERROR = "TypeError: fp8_fp4_mega_moe() got an unexpected keyword argument 'activ
 @pytest.fixture
 def draft(patch: Patch, tree: Tree, policy: Policy, store: Store) -> Draft:
     store_all(store, patch, tree)
-    save(store, patch, review_of(patch, tree, assistants=["Helper One"]))
+    save(store, patch, review_of(patch, tree, assistants=["Some Assistant"]))
     return load_draft(patch, tree, policy, store, NOW)
 
 
@@ -126,7 +126,7 @@ def test_a_skipped_gate_shows_as_skipped_never_as_passed(
 def test_ai_assistance_and_the_persons_review_are_disclosed(draft: Draft) -> None:
     body = render_body(draft)
     assert (
-        "AI assistance was used (`Helper One`). Test Person read every changed line (1 hunk) on 2026-11-30"
+        "AI assistance was used (`Some Assistant`). Test Person read every changed line (1 hunk) on 2026-11-30"
         in body
     )
     alone = replace(draft, review=review_of(draft.patch, draft.base))

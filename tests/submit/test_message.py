@@ -29,8 +29,8 @@ def test_the_message_holds_title_prose_and_sign_off_and_no_field_of_ours(
 
 
 def test_assistants_are_credited_above_the_sign_off(patch: Patch, tree: Tree, policy: Policy) -> None:
-    message = commit_message(patch, review_of(patch, tree, assistants=["Helper One"]), policy)
-    assert message.endswith("Co-authored-by: Helper One\nSigned-off-by: Test Person <test@example.org>\n")
+    message = commit_message(patch, review_of(patch, tree, assistants=["Some Assistant"]), policy)
+    assert message.endswith("Co-authored-by: Some Assistant\nSigned-off-by: Test Person <test@example.org>\n")
 
 
 def test_another_author_of_the_patch_is_credited(patch: Patch, tree: Tree, policy: Policy) -> None:

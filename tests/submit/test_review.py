@@ -72,11 +72,11 @@ def test_anything_but_yes_or_no_is_asked_again(patches: Path, patch: Patch, tree
 
 def test_assistants_must_be_named_when_ai_assisted(patches: Path, patch: Patch, tree: Tree) -> None:
     asked = ("Which assistants?", "")
-    answers = [HUNK, (NO_AI[0], "yes"), asked, ("Which assistants?", "Helper One, Helper Two <h@x.org>")]
+    answers = [HUNK, (NO_AI[0], "yes"), asked, ("Which assistants?", "Some Assistant, Helper Two <h@x.org>")]
     assert at_terminal(["review", "0001", tree.name], answers).returncode == 0
     made = recorded(patches, patch)
     assert made is not None
-    assert made.assistance.assistants == ["Helper One", "Helper Two <h@x.org>"]
+    assert made.assistance.assistants == ["Some Assistant", "Helper Two <h@x.org>"]
 
 
 def test_questions_of_upstreams_template_are_asked(patches: Path, patch: Patch, tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def ready(hub: Hub, patch: Patch, store: Store) -> datetime:
     """A patch with all its evidence and a review, made a minute ago."""
     now = datetime.now(timezone.utc) - timedelta(minutes=1)
     store_all(store, patch, hub.tree(), now)
-    save(store, patch, review_of(patch, hub.tree(), now=now, assistants=["Helper One"]))
+    save(store, patch, review_of(patch, hub.tree(), now=now, assistants=["Some Assistant"]))
     return now
 
 
