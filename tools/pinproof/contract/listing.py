@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from pinproof.tree import DiskFiles, Tree
+from pinproof.tree import DiskFiles, Files, OverlayFiles, Tree
 
 _SKIP = {".git", ".venv", "node_modules", "__pycache__"}
 # A Python file beyond this is data; it is reported as not read.
@@ -89,7 +89,13 @@ def read(tree: Tree, listed: Listed) -> bytes | None:
 
 def existence(tree: Tree, names: tuple[str, ...]) -> Callable[[str], bool]:
     """A quick answer to whether the tree has a Python file of a path."""
-    files = tree.files
+    return _existence(tree.files, names)
+
+
+def _existence(files: Files, names: tuple[str, ...]) -> Callable[[str], bool]:
+    if isinstance(files, OverlayFiles):
+        changed, below = files.changed, _existence(files.base, names)
+        return lambda path: changed[path] is not None if path in changed else below(path)
     if isinstance(files, DiskFiles):
         root = os.fspath(files.root)
         return lambda path: os.path.isfile(f"{root}/{path}")  # noqa: PTH113 - thousands of these a run
