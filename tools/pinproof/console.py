@@ -43,6 +43,19 @@ def say(text: str = "") -> None:
     sys.stdout.write(clean(text) + "\n")
 
 
+def say_labelled(label: str, text: str) -> None:
+    """Print `  label   text`; on a terminal wrapped to its width, the label standing out to the left."""
+    indent = f"  {label:9} "
+    if sys.stdout.isatty():
+        import shutil
+        import textwrap
+
+        width = max(shutil.get_terminal_size().columns, 60)
+        lines = textwrap.wrap(text, width - len(indent), break_long_words=False, break_on_hyphens=False)
+        text = f"\n{' ' * len(indent)}".join(lines)
+    say(indent + text)
+
+
 def note(text: str) -> None:
     """Print one line to standard error, cleaned: progress and warnings."""
     sys.stderr.write(clean(text) + "\n")

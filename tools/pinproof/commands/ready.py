@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_libraries, add_patch_and_tree, libraries, patch_and_tree
 from pinproof.commands.recording import keep_results
-from pinproof.console import emit_json, note, say, table
+from pinproof.console import emit_json, note, say, say_labelled, table
 from pinproof.errors import Exit, InputError
 from pinproof.gate import GATES, Outcome, exit_code
 
@@ -117,13 +117,13 @@ def _requirements(job: MainJob, patch: Patch, tree: Tree, args: argparse.Namespa
 
 def _show(job: MainJob, items: list[Requirement], tree: Tree, *, dry_run: bool) -> None:
     say(f"{job.patch} on {tree.name}" + (f" ({tree.package} {tree.version})" if tree.version else ""))
-    say(f"  verdict   {job.before.verdict}: {job.before.sentence}")
     step = job.plan.steps[0]
-    say(f"  apply     {'would be ' if dry_run and step.action == 'write' else ''}{step.note}")
-    say(f"  compile   {job.compile.outcome}: {job.compile.summary}")
-    say(f"  contract  {job.after.verdict}: {job.after.sentence}")
+    say_labelled("verdict", f"{job.before.verdict}: {job.before.sentence}")
+    say_labelled("apply", f"{'would be ' if dry_run and step.action == 'write' else ''}{step.note}")
+    say_labelled("compile", f"{job.compile.outcome}: {job.compile.summary}")
+    say_labelled("contract", f"{job.after.verdict}: {job.after.sentence}")
     for warning in dict.fromkeys([*job.before.warnings, *job.after.warnings]):
-        say(f"  note      {warning}")
+        say_labelled("note", warning)
     say()
     gates = [item for item in items if item.item in GATES]
     table(("gate", "result", "what was seen", "to clear it"), [_row(item) for item in gates])

@@ -121,7 +121,7 @@ def _gate(
     except InputError as error:
         return Requirement(item=gate, state="failed", why=f"record refused: {error.message}", clear=clear)
     state: State = "missing"
-    why = "not run"
+    why = "no record yet"
     if made is not None:
         state, why = _judge(made, patch, tree, policy, now)
     if state == "missing":
