@@ -126,8 +126,8 @@ def test_a_skipped_gate_shows_as_skipped_never_as_passed(
 def test_ai_assistance_and_the_persons_review_are_disclosed(draft: Draft) -> None:
     body = render_body(draft)
     assert (
-        "AI assistance was used (`Some Assistant`). Test Person read every changed line (1 hunk) on 2026-11-30"
-        in body
+        "AI assistance was used (`Some Assistant`). Test Person read every changed line (1 hunk) "
+        "on 2026-11-30" in body
     )
     alone = replace(draft, review=review_of(draft.patch, draft.base))
     assert "No AI assistance was used." in render_body(alone)
