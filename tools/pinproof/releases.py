@@ -63,8 +63,8 @@ def distributions(project: str) -> tuple[DistributionPackage, ...]:
     return tuple(package for package in page.packages if not package.is_yanked)
 
 
-def versions(project: str) -> list[str]:
-    """The project's final releases, oldest first."""
+def versions(project: str, *, prereleases: bool = False) -> list[str]:
+    """The project's releases, oldest first: the final ones, or those before a final one too."""
     from packaging.version import InvalidVersion, Version
 
     found = set()
@@ -73,7 +73,7 @@ def versions(project: str) -> list[str]:
             version = Version(package.version or "")
         except InvalidVersion:
             continue
-        if not version.is_prerelease:
+        if prereleases or not version.is_prerelease:
             found.add(version)
     return [str(version) for version in sorted(found)]
 

@@ -14,6 +14,8 @@ _INERT = {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "
 _DATACLASS = {"dataclasses.dataclass", "pydantic.dataclasses.dataclass"}
 _TUPLE = {"NamedTuple", "typing.NamedTuple"}
 _DEEPEST = 10
+# Metaclasses that leave calling a class what it is.
+_PLAIN_KEYWORDS = {"ABCMeta", "EnumMeta", "EnumType"}
 
 
 class Unreadable(Exception):
@@ -114,10 +116,11 @@ def lineage(library: Library, module: str, entry: Class, depth: int = 0) -> Iter
 
 
 def _constructor(library: Library, module: str, entry: Class, name: str) -> list[Signature]:
-    for keyword in entry.keywords:
-        if keyword.rpartition(".")[2].rpartition("=")[2] != "ABCMeta":
+    steps = list(lineage(library, module, entry))
+    for keyword in (k for step in steps if not isinstance(step, str) for k in step[1].keywords):
+        if keyword.rpartition(".")[2].rpartition("=")[2] not in _PLAIN_KEYWORDS:
             raise Unreadable(f"{name} is made with {keyword}")
-    for step in lineage(library, module, entry):
+    for step in steps:
         if isinstance(step, str):
             if step in _TUPLE:
                 return [_signature(library, module, entry.line, name, _parameters(entry.fields, False))]
@@ -209,7 +212,12 @@ def attribute(library: Library, member: Member, name: str, *, instance: bool) ->
             return [Member("function", module, name, f) for f in cls.methods[name]]
         if name in cls.attributes or any(f.name == name for f in cls.fields):
             return [Member("value", module, name)]
-        if "__getattr__" in cls.methods or "__getattribute__" in cls.methods or "__slots__" in cls.attributes:
+        if (
+            "*" in cls.attributes
+            or "__getattr__" in cls.methods
+            or "__getattribute__" in cls.methods
+            or "__slots__" in cls.attributes
+        ):
             known = False
     if name.startswith("__") or not known:
         return None

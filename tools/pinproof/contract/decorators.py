@@ -10,6 +10,8 @@ from pinproof.contract.signatures import FunctionNode, dotted, own_nodes, parame
 from pinproof.contract.summary import Wrapper
 
 _KEEPS = Wrapper()
+# Methods that change a dict in place.
+_MUTATING = {"pop", "popitem", "clear", "update", "setdefault"}
 
 
 def effect(node: FunctionNode) -> Wrapper | None:
@@ -84,6 +86,8 @@ def _of_wrapper(node: FunctionNode) -> Wrapper | str:
     adds = {p.name: p for p in parameters(node.args) if p.kind == "keyword-only"}
     leading = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     hands = False
+    if _rewrites(node, {star.arg, stars.arg}):
+        return "unknown"
     for child in own_nodes(node):
         if not isinstance(child, ast.Call):
             continue
@@ -103,7 +107,24 @@ def _hands_on(call: ast.Call, leading: list[str], star: str, stars: str) -> bool
         for a in call.args
     ]  # fmt: skip
     spread = [k.value.id for k in call.keywords if k.arg is None and isinstance(k.value, ast.Name)]
-    return names == [*leading, star] and spread == [stars]
+    return names == [*leading, star] and spread == [stars] and len(call.keywords) == 1
+
+
+def _rewrites(node: FunctionNode, given: set[str]) -> bool:
+    """Whether a wrapper binds `args` or `kwargs` anew, puts keys in, or takes out keys it does not name."""
+    for child in own_nodes(node):
+        if isinstance(child, ast.Name):
+            changes = child.id in given and not isinstance(child.ctx, ast.Load)
+        elif isinstance(child, ast.Subscript):
+            changes = dotted(child.value) in given and not isinstance(child.ctx, ast.Load)
+        elif isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute):
+            name = dotted(child.func.value)
+            changes = name in given and child.func.attr in _MUTATING and _popped(child, name or "") is None
+        else:
+            continue
+        if changes:
+            return True
+    return False
 
 
 def _popped(call: ast.Call, stars: str) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
 
-from pinproof.contract.scopes import Path, Scope, Step, dominates, exclusive
-from pinproof.contract.values import Mapping, Values
+from pinproof.contract.scopes import Binding, Path, Scope, Step, dominates, exclusive, own_expressions
+from pinproof.contract.values import NONE, UNKNOWN, Mapping, Unknown, Value, Values
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluate import Evaluator
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _OPEN = Mapping((), (), True)
 _SOMETIMES = "the dict is one that holds it"
+_READING = {"get", "items", "keys", "values", "copy"}
 
 
 def display(evaluator: Evaluator, node: ast.Dict, at: Position) -> Mapping:
@@ -47,14 +49,20 @@ def spread(evaluator: Evaluator, node: ast.expr, at: Position) -> Mapping:
         return _either(
             spread(evaluator, node.body, at), spread(evaluator, node.orelse, at), test, f"not {test}"
         )
-    values = evaluator.value(node, at)
+    values = tuple(v for v in evaluator.value(node, at) if v != NONE)
+    if isinstance(node, ast.Name) and node.id in at.scope.bindings and at.scope.parent is not None:
+        values = with_changes(evaluator, node.id, values or UNKNOWN, at.scope, at, at.scope.bindings[node.id])
+    elif isinstance(node, ast.Name | ast.Attribute):
+        last = node.id if isinstance(node, ast.Name) else node.attr
+        if last in at.scope.file.shrunk():
+            return _OPEN
     known = [value for value in values if isinstance(value, Mapping)]
-    if not known:
+    if not known or len(known) < len(values):
         return _OPEN
     found = known[0]
     for other in known[1:]:
         found = _either(found, other)
-    return merge(found, _OPEN) if len(known) < len(values) else found
+    return Mapping(found.required, (), True) if found.open and len(known) > 1 else found
 
 
 def merge(one: Mapping, other: Mapping) -> Mapping:
@@ -73,22 +81,47 @@ def _either(one: Mapping, other: Mapping, this: str = _SOMETIMES, that: str = _S
     return Mapping(required, optional, one.open or other.open)
 
 
+class _Taken(NamedTuple):
+    """What a statement takes out of a dict: one key, or, for None, nobody knows which."""
+
+    key: str | None
+
+
 def with_changes(
-    evaluator: Evaluator, name: str, values: Values, scope: Scope, at: Position | None
+    evaluator: Evaluator,
+    name: str,
+    values: Values,
+    scope: Scope,
+    at: Position | None,
+    bindings: Iterable[Binding],
 ) -> Values:
-    """A local name's dicts with what statements before the use have put in."""
-    if not any(isinstance(value, Mapping) for value in values):
-        return values
-    changed = list(values)
+    """A local name's dicts with what statements between its bindings and the use have put in or taken out."""
+    orders = [b.order for b in bindings if at is None or b.order < at.order] or [-1]
+    changed: list[Value] = list(values)
     for step in scope.steps:
+        if step.order <= min(orders):
+            continue
         if at is not None and (step.order >= at.order or exclusive(step.path, at.path)):
             continue
         change = _change(evaluator, name, step, scope)
         if change is not None:
-            conditional = at is None or not dominates(step.path, at.path)
-            more = _under(change, step.path) if conditional else change
-            changed = [merge(v, more) if isinstance(v, Mapping) else v for v in changed]
+            certain = at is not None and step.order > max(orders) and dominates(step.path, at.path)
+            changed = [_apply(v, change, step.path, certain) for v in changed]
     return tuple(dict.fromkeys(changed))
+
+
+def _apply(value: Value, change: Mapping | _Taken, path: Path, certain: bool) -> Value:
+    if isinstance(value, Unknown):
+        value = _OPEN
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(change, Mapping):
+        return merge(value, change if certain else _under(change, path))
+    if change.key is None:
+        return _OPEN
+    required = tuple(k for k in value.required if k != change.key)
+    optional = tuple(o for o in value.optional if o[0] != change.key)
+    return Mapping(required, optional, value.open or not certain)
 
 
 def _under(change: Mapping, path: Path) -> Mapping:
@@ -102,28 +135,57 @@ def _under(change: Mapping, path: Path) -> Mapping:
     return Mapping((), optional, change.open)
 
 
-def _change(evaluator: Evaluator, name: str, step: Step, scope: Scope) -> Mapping | None:
-    """What one statement adds to the dict `name`; None when it leaves it alone."""
+def _change(evaluator: Evaluator, name: str, step: Step, scope: Scope) -> Mapping | _Taken | None:
+    """What one statement does to the dict `name`; None when it leaves it alone."""
     from pinproof.contract.position import Position
 
     node = step.node
     here = Position(scope, step.path, step.order)
     if isinstance(node, ast.Assign):
+        if _is_name(node.value, name):
+            return _Taken(None)  # under its other name anything may happen to it
         for target in node.targets:
             if isinstance(target, ast.Subscript) and _is_name(target.value, name):
-                key = target.slice
-                if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    return Mapping((key.value,))
-                return _OPEN
+                key = _constant(target.slice)
+                return _OPEN if key is None else Mapping((key,))
     if isinstance(node, ast.AugAssign) and _is_name(node.target, name):
         return spread(evaluator, node.value, here)
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        call = node.value
-        if isinstance(call.func, ast.Attribute) and _is_name(call.func.value, name):
-            return constructor(evaluator, call, here) if call.func.attr == "update" else _OPEN
-        if any(_is_name(argument, name) for argument in call.args):
-            return _OPEN
+    if isinstance(node, ast.Delete):
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and _is_name(target.value, name):
+                return _Taken(_constant(target.slice))
+    for expression in own_expressions(node):
+        for call in ast.walk(expression):
+            if isinstance(call, ast.Call):
+                found = _by_call(evaluator, name, call, here)
+                if found is not None:
+                    return found
     return None
+
+
+def _by_call(evaluator: Evaluator, name: str, call: ast.Call, at: Position) -> Mapping | _Taken | None:
+    """What `name.update(...)`, `name.pop("key")` or `helper(name)` does to the dict `name`."""
+    if isinstance(call.func, ast.Attribute) and _is_name(call.func.value, name):
+        method, key = call.func.attr, _constant(call.args[0]) if call.args else None
+        if method in _READING:
+            return None
+        if method == "update":
+            return constructor(evaluator, call, at)
+        if method == "setdefault" and key is not None:
+            return Mapping((key,))
+        return _Taken(key if method == "pop" else None)
+    handed = (*call.args, *(k.value for k in call.keywords if k.arg is not None))
+    if any(_is_name(argument, name) for argument in handed) and not _only_reads(call.func):
+        return _Taken(None)
+    return None
+
+
+def _only_reads(function: ast.expr) -> bool:
+    return isinstance(function, ast.Name) and function.id in ("dict", "len", "list", "print", "str", "repr")
+
+
+def _constant(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def _is_name(node: ast.expr, name: str) -> bool:

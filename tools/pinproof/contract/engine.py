@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract import listing, scan
 from pinproof.contract.library import Library
 from pinproof.contract.modules import absolute, parse
-from pinproof.contract.scopes import Binding, Scope, bound_by, scopes
-from pinproof.contract.signatures import FunctionNode
+from pinproof.contract.scopes import Binding, Scope, bound_by, own_expressions, scopes
+from pinproof.contract.signatures import FunctionNode, dotted
 from pinproof.contract.sources import Libraries
 from pinproof.contract.watchlist import Watched
 from pinproof.tree import Tree
+
+_SHRINKS = re.compile(rb"(\w+)\s*\.\s*(?:pop|popitem|clear)\s*\(|\bdel\s+(?:\w+\.)*(\w+)\[")
 
 
 class SourceFile:
@@ -26,6 +29,7 @@ class SourceFile:
         self.tree = tree
         self.scope = Scope(self, tree, None, module)
         self._patched: set[str] | None = None
+        self._shrunk: set[str] | None = None
         self._globals: dict[str, list[tuple[Scope, Binding]]] | None = None
 
     def absolute(self, source: str | None, level: int) -> str:
@@ -40,7 +44,15 @@ class SourceFile:
                 for step in scope.steps:
                     if isinstance(step.node, ast.Assign):
                         self._patched.update(_set_elsewhere(step.node))
+                    for expression in own_expressions(step.node):
+                        self._patched.update(_patched_by_call(expression))
         return self._patched
+
+    def shrunk(self) -> set[str]:
+        """Names of objects, their last part, from which this file takes keys out: `x.pop(k)`, `del x[k]`."""
+        if self._shrunk is None:
+            self._shrunk = {m.group(m.lastindex or 0).decode() for m in _SHRINKS.finditer(self.data)}
+        return self._shrunk
 
     def set_in_functions(self) -> dict[str, list[tuple[Scope, Binding]]]:
         """Module names that functions bind through `global`."""
@@ -75,6 +87,18 @@ def _set_elsewhere(node: ast.Assign) -> Iterator[str]:
             owner = target.value.id if isinstance(target.value, ast.Name) else ""
             if owner not in ("self", "cls"):
                 yield target.attr
+
+
+def _patched_by_call(expression: ast.expr) -> Iterator[str]:
+    """Names that `setattr(x, "name", ...)`, `patch("a.b.name")` and `patch.object(x, "name")` replace."""
+    for call in ast.walk(expression):
+        if not isinstance(call, ast.Call):
+            continue
+        called = (dotted(call.func) or "").split(".")
+        if called[-1] == "setattr" or "patch" in called[-2:]:
+            for argument in call.args[:2]:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value.rpartition(".")[2]
 
 
 class Engine:

@@ -27,6 +27,7 @@ from pinproof.contract.values import (
     LibraryInstance,
     LibraryMember,
     LibraryModule,
+    Mapping,
     OpenMember,
     Sequence,
     Unknown,
@@ -185,7 +186,9 @@ class Evaluator:
         if at is not None:
             bindings = reaching(bindings, at.path, at.order)
         values = self._bindings(bindings, scope)
-        return dicts.with_changes(self, name, values, scope, at)
+        if not any(isinstance(value, Mapping) for value in values):
+            return values
+        return dicts.with_changes(self, name, values, scope, at, bindings)
 
     def module_name(self, scope: Scope, name: str) -> Values:
         """What a name of a module can stand for, functions that set it through `global` included."""

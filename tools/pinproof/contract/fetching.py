@@ -243,7 +243,7 @@ def from_index(watched: Watched, pin: Pin) -> Snapshot:
 
 
 def newest(project: str, specifier: str) -> str:
-    """The newest final release that a specifier allows.
+    """The newest release that a specifier allows: a final one, unless only pre-releases fit (PEP 440).
 
     Raises:
         InputError: none does.
@@ -261,6 +261,8 @@ def _newest(project: str, specifier: str) -> str:
     except InvalidSpecifier as error:
         raise InputError(f"{project} is pinned as {specifier!r}, which is no version") from error
     fitting = [version for version in versions(project) if version in allowed]
+    if not fitting:
+        fitting = list(allowed.filter(versions(project, prereleases=True), prereleases=True))
     if not fitting:
         raise InputError(f"no release of {project} fits {specifier}")
     return fitting[-1]

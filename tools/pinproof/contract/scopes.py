@@ -197,9 +197,21 @@ def _collect(scope: Scope) -> dict[str, list[Binding]]:
             outside.update(step.node.names)
         for name, binding in bound_by(step):
             found.setdefault(name, []).append(binding)
+    if b":=" in scope.file.data:
+        for name, binding in _walruses(scope.steps):
+            found.setdefault(name, []).append(binding)
     for name in outside:
         found.pop(name, None)
     return found
+
+
+def _walruses(steps: Sequence[Step]) -> Iterator[tuple[str, Binding]]:
+    """The names bound inside expressions; a use in the same statement comes after it."""
+    for step in steps:
+        for expression in own_expressions(step.node):
+            for child in ast.walk(expression):
+                if isinstance(child, ast.NamedExpr):
+                    yield child.target.id, Binding("value", child.value, step.path, step.order - 1)
 
 
 def _arguments(args: ast.arguments) -> Iterator[ast.arg]:

@@ -128,6 +128,8 @@ def class_summary(node: ast.ClassDef) -> Class:
                 continue
             methods[item.name] = (*methods.get(item.name, ()), function(item))
             attributes.update(dict.fromkeys(_set_on_self(item)))
+            if _sets_by_name(item):
+                attributes["*"] = None
         elif isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
             attributes[item.target.id] = None
             if annotation(item.annotation) in ("KW_ONLY", "dataclasses.KW_ONLY"):
@@ -215,6 +217,16 @@ def _stored_in(step: ast.stmt) -> Iterator[ast.AST]:
         return
     for place in places:
         yield from ast.walk(place)
+
+
+def _sets_by_name(node: FunctionNode) -> bool:
+    """Whether a method sets attributes whose names the text does not show."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Call) and dotted(child.func) in ("setattr", "vars", "object.__setattr__"):
+            return True
+        if isinstance(child, ast.Attribute) and child.attr in ("__dict__", "__setattr__"):
+            return True
+    return False
 
 
 def _bound_names(item: ast.stmt) -> Iterator[str]:

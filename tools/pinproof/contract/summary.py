@@ -35,7 +35,10 @@ class Field(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Class(msgspec.Struct, frozen=True, tag="class", omit_defaults=True):
-    """A `class`. `bases` are dotted names, "?" for what is none; `attributes` what is set on it or self."""
+    """A `class`. `bases` are dotted names, "?" for what is none; `attributes` what is set on it or self.
+
+    An attribute "*" says that more are set, under names that the text does not show.
+    """
 
     line: int
     bases: tuple[str, ...] = ()

@@ -118,10 +118,17 @@ def _compare(evaluator: Evaluator, test: ast.Compare, at: Position, question: Qu
         answer = _in_signature(evaluator, test.left, test.comparators[0], at)
         if answer is not None:
             return _not(answer) if isinstance(test.ops[0], ast.NotIn) else answer
+        if isinstance(test.left, ast.Constant) and test.left.value in _wanted(question):
+            return PROBE  # `"name" in dir(module)`, in its __dict__, in a list of what it can do
     if len(test.ops) == 1 and isinstance(test.ops[0], ast.Is | ast.IsNot) and _is_none(test.comparators[0]):
+        if isinstance(test.left, ast.Call) and any(
+            _names(argument) & _wanted(question) for argument in test.left.args
+        ):
+            return PROBE  # `find_spec("package.module") is not None`
         present = _presence(evaluator, test.left, at)
         return _not(present) if isinstance(test.ops[0], ast.Is) else present
     sides = [test.left, *test.comparators]
+    sides += [s for side in sides if isinstance(side, ast.Name) for _, s in evaluator.sources(side, at)]
     if any(_speaks_of_version(side) for side in sides) or any(_asks_signature(side) for side in sides):
         return PROBE
     return None
