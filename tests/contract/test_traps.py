@@ -184,6 +184,7 @@ SILENT: dict[str, str | dict[str, str]] = {
     "del": "import kernels\ndef r():\n    w = kernels.Base(1)\n    w = wrap(w)\n    w.nope()",
     "for rebind": "import kernels\ndef r(ws):\n    w = kernels.Base(1)\n    for w in ws:\n        w.nope()",
     "with rebind": "import kernels\ndef r(ws):\n    w = kernels.Base(1)\n    with ws as w:\n        w.nope()",
+    "isinstance": "import kernels\ndef r(w: kernels.Base):\n    if isinstance(w, kernels.Other):\n        w.plan(1, causal=True)",
     "union ann": 'import kernels\ndef r(w: "kernels.Base | kernels.Other"):\n    w.plan(1, causal=True)',
     "Union ann": "import kernels\nfrom typing import Union\ndef r(w: Union[kernels.Base, kernels.Other]):\n    w.plan(1, causal=True)",
     "subclass ann instance attr": "import kernels\ndef r(w: kernels.Base):\n    w.nope()",
@@ -215,6 +216,7 @@ SILENT: dict[str, str | dict[str, str]] = {
     "d7": "import kernels\nkernels.d7(1, anything=3)",
     "dyn": "import kernels\nd = kernels.Dyn()\nd.foo\ns = kernels.Slot()\ns.p\nd2 = kernels.Dyn2()\nd2.zip",
     "dyn2 call": "import kernels\nd2 = kernels.Dyn2()\nd2.zip",
+    "mixed": "import kernels\nm = kernels.Mixed()\nm.extra()\nm.extra2\nm.added",
     "weird": "import kernels\nkernels.weird(1,2,3)\nkernels.pf()\nkernels.pf(b=2)",
     "torchy": "import kernels\nt = kernels.Torchy()\nt(1)\nt.forward(1)",
     "iv": "import kernels\nkernels.IV(1, 2, k=3)",
@@ -285,6 +287,7 @@ SILENT: dict[str, str | dict[str, str]] = {
     "assert hasattr": 'import kernels\ndef r():\n    assert hasattr(kernels, "nope")\n    kernels.nope()\n',
     "redefined": "import kernels\nkernels.redefined(1, 2)\n",
     "lam": "import kernels\nkernels.lam(1)\n",
+    "nonlocal": "import kernels\ndef o():\n    w = kernels.f\n    def s():\n        nonlocal w\n        w = other\n    def r():\n        w(1,2,3)\n",
     "loop var func": "import kernels\ndef r():\n    for fn in (kernels.f, kernels.g):\n        fn(1, c=2)\n",
     "dict dispatch": 'import kernels\nT = {"a": kernels.f, "b": kernels.g}\ndef r(k):\n    T[k](1, c=2)\n',
     "inst subclass attr": "import kernels\ndef r(b: bool):\n    w = kernels.Base(1)\n    if b:\n        w = Sub(1)\n    w.nope()\n",
@@ -305,17 +308,40 @@ SILENT: dict[str, str | dict[str, str]] = {
 
 # Each fails at the line and with the kind that is given.
 FAILING: dict[str, tuple[str, int, str]] = {
+    "classattr enum": ("import kernels\nkernels.Act.C", 2, "missing-attribute"),
     "dc": ("import kernels\nkernels.DC(1, z=1)", 2, "unexpected-keyword"),
     "nt": ("import kernels\nkernels.NT(1, z=1)", 2, "unexpected-keyword"),
     "dcs": ("import kernels\nkernels.DCS(z=1)", 2, "unexpected-keyword"),
     "iv": ("import kernels\nkernels.IV(1, cv=3)", 2, "unexpected-keyword"),
+    "callinst": ("import kernels\nw=kernels.Base(1)\nw(1, q=2)", 3, "unexpected-keyword"),
     "cm": ("import kernels\nkernels.Base.make(1, q=2)", 2, "unexpected-keyword"),
     "sm": ("import kernels\nkernels.Base.st(1, q=2)", 2, "unexpected-keyword"),
     "unbound": ("import kernels\nkernels.Base.plan(w, 1, q=2)", 2, "unexpected-keyword"),
+    "missing cm": ("import kernels\nkernels.Base.nope(1)", 2, "missing-attribute"),
     "base missing": ("import kernels\nclass S(kernels.Nope):\n    pass\n", 2, "missing-attribute"),
     "factory": ("import kernels\nw=kernels.factory(1)\nw.plan(1, z=2)", 3, "unexpected-keyword"),
     "chain": ("import kernels\nkernels.Base(1).plan(1, z=2)", 2, "unexpected-keyword"),
     "d1": ("import kernels\nkernels.d1(1, z=2)", 2, "unexpected-keyword"),
+    "loop list": (
+        "import kernels\nfor fn in (kernels.f, kernels.g):\n    fn(1, z=2)",
+        3,
+        "unexpected-keyword",
+    ),
+    "list of instances": (
+        "import kernels\nclass A:\n    def __init__(self):\n        self.ws = [kernels.Base(1) for _ in range(3)]\n    def r(self):\n        for w in self.ws:\n            w.plan(1, z=2)",
+        7,
+        "unexpected-keyword",
+    ),
+    "list index": (
+        "import kernels\nclass A:\n    def __init__(self):\n        self.ws = [kernels.Base(1) for _ in range(3)]\n    def r(self):\n        self.ws[0].plan(1, z=2)",
+        6,
+        "unexpected-keyword",
+    ),
+    "list ann": (
+        "import kernels\ndef r(ws: list[kernels.Base]):\n    for w in ws:\n        w.plan(1, z=2)",
+        4,
+        "unexpected-keyword",
+    ),
     "opt ann": (
         "import kernels\nfrom typing import Optional\ndef r(w: Optional[kernels.Base]):\n    w.plan(1, z=2)",
         4,
@@ -323,6 +349,11 @@ FAILING: dict[str, tuple[str, int, str]] = {
     ),
     "pipe none": (
         'import kernels\ndef r(w: "kernels.Base | None"):\n    w.plan(1, z=2)',
+        3,
+        "unexpected-keyword",
+    ),
+    "union both fail": (
+        'import kernels\ndef r(w: "kernels.Base | kernels.Other"):\n    w.plan(1, z=2)',
         3,
         "unexpected-keyword",
     ),
@@ -359,9 +390,9 @@ FAILING: dict[str, tuple[str, int, str]] = {
     "decorator site": ("import kernels\n@kernels.deco_nope\ndef r(): ...", 2, "missing-attribute"),
     "decorator call site": ("import kernels\n@kernels.f(1, z=2)\ndef r(): ...", 2, "unexpected-keyword"),
     "default site": ("import kernels\ndef r(x=kernels.nope): ...", 2, "missing-attribute"),
-    "partial method": (
-        "import kernels, functools\nw=kernels.Base(1)\np=functools.partial(w.plan, z=3)\np(1)",
-        4,
+    "partial never called": (
+        "import kernels, functools\np=functools.partial(kernels.f, z=3)\nreturn_to(p)",
+        2,
         "unexpected-keyword",
     ),
     "import as mod": ("from kernels import sub\nsub.x", 1, "missing-attribute"),
@@ -370,6 +401,7 @@ FAILING: dict[str, tuple[str, int, str]] = {
         5,
         "unexpected-keyword",
     ),
+    "walrus": ("import kernels\nif (w := kernels.Base(1)):\n    w.plan(1, z=1)", 3, "unexpected-keyword"),
     "ternary": ("import kernels\nfn = kernels.f if t else kernels.g\nfn(1, z=1)", 3, "unexpected-keyword"),
     "match": ("import kernels\nmatch t:\n    case 1:\n        kernels.f(1, z=1)", 4, "unexpected-keyword"),
     "star expr": ("import kernels\nkernels.f(*(1,2,3))", 2, "too-many-positional"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator, Sequence
 
 from pinproof.contract.library import Library, Member
@@ -13,6 +14,11 @@ from pinproof.contract.watchlist import decorators
 _INERT = {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "typing.Protocol"}
 _DATACLASS = {"dataclasses.dataclass", "pydantic.dataclasses.dataclass"}
 _TUPLE = {"NamedTuple", "typing.NamedTuple"}
+# Bases of enumerations: what they have besides the members is known.
+_ENUM_BASES: dict[str, type] = {
+    **{f"enum.{c.__name__}": c for c in (enum.Enum, enum.IntEnum, enum.Flag, enum.IntFlag)},
+    "enum.StrEnum": str, "str": str, "int": int,
+}  # fmt: skip
 _DEEPEST = 10
 # Metaclasses that leave calling a class what it is.
 _PLAIN_KEYWORDS = {"ABCMeta", "EnumMeta", "EnumType"}
@@ -202,12 +208,17 @@ def attribute(library: Library, member: Member, name: str, *, instance: bool) ->
     """
     if not isinstance(member.entry, Class):
         return None
-    known = not member.entry.keywords and not member.entry.decorators
+    known = True
     for step in lineage(library, member.module, member.entry):
         if isinstance(step, str):
-            return None
+            base = _ENUM_BASES.get(step)
+            if base is None:
+                return None
+            if hasattr(base, name) or name.startswith("_"):
+                return [Member("value", member.module, name)]
+            continue
         module, cls = step
-        known = known and not cls.decorators
+        known = known and not cls.decorators and not cls.keywords
         if name in cls.methods:
             return [Member("function", module, name, f) for f in cls.methods[name]]
         if name in cls.attributes or any(f.name == name for f in cls.fields):
@@ -219,9 +230,9 @@ def attribute(library: Library, member: Member, name: str, *, instance: bool) ->
             or "__slots__" in cls.attributes
         ):
             known = False
-    if name.startswith("__") or not known:
+    if name.startswith("__") or not known or (not instance and hasattr(type, name)):
         return None
-    return [] if instance else None
+    return []
 
 
 def binds_first(entry: Function, *, instance: bool) -> bool:

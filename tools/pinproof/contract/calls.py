@@ -9,10 +9,11 @@ from typing import NamedTuple
 from pinproof.contract import dicts
 from pinproof.contract.binding import Arguments
 from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.position import Position
+from pinproof.contract.position import Position, comprehension
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.scopes import own_expressions
-from pinproof.contract.values import UNKNOWN, Sequence
+from pinproof.contract.signatures import dotted
+from pinproof.contract.values import Sequence
 
 
 class Site(NamedTuple):
@@ -44,7 +45,8 @@ def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
         elif isinstance(inner, ast.Call):
             if inner is not node or isinstance(inner.func, ast.Call):
                 found.update(_handed(inner))
-            if isinstance(inner.func, ast.Name) and inner.func.id == "getattr":
+            last = getattr(inner.func, "id", None) or getattr(inner.func, "attr", None)
+            if last in ("getattr", "partial"):
                 found.update(_handed(inner))
             inner = inner.func
         elif isinstance(inner, ast.Subscript):
@@ -62,6 +64,7 @@ def _handed(node: ast.Call) -> Iterator[str]:
             yield argument.id
         elif isinstance(argument, ast.Attribute):
             yield argument.attr
+            yield from (dotted(argument.value) or "").split(".")
 
 
 def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:
@@ -82,7 +85,7 @@ def _children(node: ast.AST, at: Position) -> Iterator[tuple[ast.AST, Position]]
         inner = Position(at.scope.inner(node, "<lambda>"), when=at.when)
         yield node.body, inner
     elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        inner = _comprehension(node, at)
+        inner = comprehension(node, at)
         yield from ((child, inner) for child in ast.iter_child_nodes(node))
     elif isinstance(node, ast.IfExp):
         yield node.test, at
@@ -100,20 +103,6 @@ def _children(node: ast.AST, at: Position) -> Iterator[tuple[ast.AST, Position]]
 
 def _under(at: Position, test: ast.expr, answer: bool) -> Position:
     return Position(at.scope, at.path, at.order, (*at.when, (test, answer, test.lineno)))
-
-
-def _comprehension(
-    node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, at: Position
-) -> Position:
-    """The scope of a comprehension: its targets hide outer names."""
-    names = {
-        child.id
-        for generator in node.generators
-        for child in ast.walk(generator.target)
-        if isinstance(child, ast.Name)
-    }
-    scope = at.scope.called_with({**at.scope.arguments, **dict.fromkeys(names, UNKNOWN)})
-    return Position(scope, at.path, at.order, at.when)
 
 
 def arguments(evaluator: Evaluator, node: ast.Call, at: Position) -> Arguments:

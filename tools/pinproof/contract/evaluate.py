@@ -10,10 +10,10 @@ from pinproof.contract import attributes, dicts, results
 from pinproof.contract.engine import Engine, SourceFile
 from pinproof.contract.guards import is_fallback, is_type_checking
 from pinproof.contract.library import Library, Member
-from pinproof.contract.position import Position
+from pinproof.contract.position import Position, comprehension
 from pinproof.contract.relevant import Relevant
 from pinproof.contract.scopes import Binding, Path, Scope, reaching
-from pinproof.contract.signatures import FunctionNode, annotation
+from pinproof.contract.signatures import FunctionNode, alternatives, annotation, dotted
 from pinproof.contract.values import (
     NONE,
     UNKNOWN,
@@ -24,6 +24,7 @@ from pinproof.contract.values import (
     EngineInstance,
     EngineModule,
     External,
+    Items,
     LibraryInstance,
     LibraryMember,
     LibraryModule,
@@ -41,6 +42,8 @@ from pinproof.contract.watchlist import decorators
 _DEEPEST = 6
 # Expressions evaluated for one question before it is given up as unknown: real code needs some hundreds.
 _BUDGET = 4000
+# Annotations of lists, by what their elements are.
+_LISTS = {"list", "List", "Sequence", "Iterable"}
 # Decorators that leave a function what it is, as far as calling it goes.
 _TRANSPARENT = {"builtins.staticmethod", "builtins.classmethod", "builtins.property"}
 
@@ -111,6 +114,10 @@ class Evaluator:
             return (EngineFunction(node, at.scope),)
         if isinstance(node, ast.Subscript):
             return self._subscript(node, at)
+        if isinstance(node, ast.ListComp):
+            return (Items(self.value(node.elt, comprehension(node, at))),)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+            return (Items(self.elements(self.value(node.left, at))),)
         return UNKNOWN
 
     def each(self, values: Values, step: Callable[[Value], Values]) -> Values:
@@ -131,11 +138,21 @@ class Evaluator:
         index = node.slice.value if isinstance(node.slice, ast.Constant) else None
         found: list[Values] = []
         for value in values:
-            if isinstance(value, Sequence) and isinstance(index, int) and abs(index) < len(value.elements):
+            if isinstance(value, Items):
+                found.append((value,) if isinstance(node.slice, ast.Slice) else value.element)
+            elif isinstance(value, Sequence) and isinstance(index, int) and abs(index) < len(value.elements):
                 found.append(value.elements[index])
             else:
                 found.append(UNKNOWN)
         return union(*found)
+
+    def elements(self, values: Values) -> Values:
+        """What iterating over each of `values` gives."""
+        return union(*(
+            union(*v.elements) if isinstance(v, Sequence) and v.elements
+            else v.element if isinstance(v, Items) else UNKNOWN
+            for v in values
+        ))  # fmt: skip
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -276,6 +293,8 @@ class Evaluator:
         if binding.kind == "unpack":
             assert isinstance(binding.extra, tuple)
             return self._unpacked(self.value(node, at), *binding.extra)
+        if binding.kind == "element":
+            return self.elements(self.value(node, at))
         if binding.kind == "parameter":
             return self._parameter(node, scope)
         return UNKNOWN
@@ -312,7 +331,12 @@ class Evaluator:
 
     def annotated(self, node: ast.expr, at: Position) -> Values:
         """An object of the class an annotation names, unknown when it names none that is known."""
-        text = annotation(node)
+        if isinstance(node, ast.Subscript) and (dotted(node.value) or "").rpartition(".")[2] in _LISTS:
+            return (Items(self.annotated(node.slice, at)),)
+        sides = alternatives(node)
+        if len(sides) != 1:
+            return union(*(self.annotated(side, at) for side in sides)) if sides else UNKNOWN
+        text = annotation(sides[0])
         if text is None:
             return UNKNOWN
         first, *rest = text.split(".")

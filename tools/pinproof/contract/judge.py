@@ -30,6 +30,8 @@ from pinproof.contract.values import (
     Values,
 )  # fmt: skip
 
+_CALLED = LibraryMember | LibraryInstance | OpenMember | EngineFunction | Partial
+
 
 def judge(evaluator: Evaluator, site: Site) -> Iterator[CallCheck]:
     """The checks of one site: none when it does not reach a watched library."""
@@ -64,7 +66,7 @@ def _import(evaluator: Evaluator, site: Site, alias: ast.alias) -> Iterator[Call
 
 def _attribute(evaluator: Evaluator, site: Site, node: ast.Attribute) -> Iterator[CallCheck]:
     owners = evaluator.value(node.value, site.at)
-    if not owners or not all(isinstance(o, LibraryModule | LibraryInstance) for o in owners):
+    if not owners or not all(isinstance(o, LibraryModule | LibraryInstance | LibraryMember) for o in owners):
         return
     values = evaluator.each(owners, lambda v: evaluator.attribute(v, node.attr))
     if values and all(isinstance(v, Absent) for v in values) and not evaluator.is_patched(node.attr, site.at):
@@ -98,9 +100,11 @@ def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool
 
 def _call(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
     values = evaluator.value(node.func, site.at)
-    if not any(isinstance(v, LibraryMember | OpenMember | EngineFunction | Partial) for v in values):
+    if not any(isinstance(v, _CALLED) for v in values):
         if values == (External("builtins.getattr"),):
             yield from _getattr(evaluator, site, node)
+        elif values == (External("functools.partial"),):
+            yield from _partial(evaluator, site, node)
         return
     given: Arguments | None = None
     outcomes: list[CallCheck | None] = []
@@ -126,6 +130,20 @@ def _getattr(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallC
             yield from _absent(evaluator, site, values, importing=False)
 
 
+def _partial(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
+    """`partial(function, ...)`: what it holds must fit, whatever else it will be called with."""
+    if not node.args or isinstance(node.args[0], ast.Starred):
+        return
+    values = evaluator.value(node.args[0], site.at)
+    if len(values) != 1 or not isinstance(values[0], LibraryMember):
+        return
+    given = arguments(evaluator, node, site.at)
+    given = given._replace(positional=given.positional - 1, more_positional=True, more_keywords=True)
+    check = _bound(site, node, values[0], given, _origin(site, node))
+    if check.drifts:
+        yield _failing(evaluator, site, check)
+
+
 def _outcomes(
     evaluator: Evaluator, site: Site, node: ast.Call, value: Value, given: Arguments
 ) -> Iterator[CallCheck | None]:
@@ -139,6 +157,9 @@ def _outcomes(
         )  # fmt: skip
         more = more._replace(keywords=tuple(dict.fromkeys(more.keywords)))
         yield from _outcomes(evaluator, site, node, value.function, more)
+    elif isinstance(value, LibraryInstance):
+        for method in evaluator.attribute(value, "__call__"):
+            yield from _outcomes(evaluator, site, node, method, given)
     elif isinstance(value, EngineFunction):
         found = list(forwarded(evaluator, value, given, parameters(evaluator, value, node, site.at)))
         inner = [f for f in found if isinstance(f.value, LibraryMember | OpenMember)]
@@ -206,7 +227,31 @@ def _without(check: CallCheck, taken: set[str]) -> CallCheck:
 def _failing(evaluator: Evaluator, site: Site, check: CallCheck) -> CallCheck:
     if evaluator.is_patched(check.callee.rsplit(".", 1)[-1], site.at):
         return msgspec.structs.replace(check, drifts=(), open="the file replaces an attribute of this name")
+    if isinstance(site.node, ast.Call) and _is_narrowed(site, site.node.func):
+        return msgspec.structs.replace(check, drifts=(), open="an isinstance test says what it is called on")
     return _guarded(evaluator, site.at, check)
+
+
+def _is_narrowed(site: Site, function: ast.expr) -> bool:
+    """Whether a test around the call, or an assert above it, asks for the class of what it is called on."""
+    if not isinstance(function, ast.Attribute):
+        return False
+    receiver = ast.dump(function.value)
+    tests = [test for test, _, _ in site.at.when]
+    tests += [arm.node.test for arm in site.at.path if isinstance(arm.node, ast.If | ast.While)]
+    tests += [
+        step.node.test for step in site.at.scope.steps
+        if isinstance(step.node, ast.Assert) and step.order < site.at.order
+    ]  # fmt: skip
+    return any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id in ("isinstance", "type", "issubclass")
+        and call.args
+        and ast.dump(call.args[0]) == receiver
+        for test in tests
+        for call in ast.walk(test)
+    )
 
 
 def _guarded(evaluator: Evaluator, at: Position, check: CallCheck) -> CallCheck:

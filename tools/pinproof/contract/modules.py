@@ -7,8 +7,10 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
+import msgspec
+
 from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function, is_overload
-from pinproof.contract.summary import Alias, Entry, Function, Import, Module, Other
+from pinproof.contract.summary import Alias, Class, Entry, Function, Import, Module, Other
 
 # The parser recurses in C and in Python; a file nested deeper than this is not written by people.
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -156,10 +158,19 @@ class _Reader:
                     self._add(name, self._value(item))
                 elif isinstance(target, ast.Tuple | ast.List | ast.Starred):
                     self._add(name, Other(item.lineno))
+            if isinstance(target, ast.Attribute):
+                self._set_on_class(dotted(target.value), target.attr)
             if _is_sys_modules(target) or dotted(target) == "__path__":
                 self.hosts = self.open = f"{self.file}:{item.lineno} replaces modules"
             if _is_globals(target):
                 self.open = f"{self.file}:{item.lineno} sets names through globals()"
+
+    def _set_on_class(self, name: str | None, attribute: str) -> None:
+        """`Class.attribute = ...` and `setattr(Class, ...)` after the class statement."""
+        for index, entry in enumerate(self.names.get(name or "", [])):
+            if isinstance(entry, Class):
+                changed = msgspec.structs.replace(entry, attributes=(*entry.attributes, attribute))
+                self.names[name or ""][index] = changed
 
     def _value(self, item: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Entry:
         target = None if isinstance(item, ast.AugAssign) else dotted(item.value)
@@ -176,6 +187,8 @@ class _Reader:
             self.public.extend(name for name in names if isinstance(name, str))
 
     def _expression(self, value: ast.expr) -> None:
+        if isinstance(value, ast.Call) and dotted(value.func) == "setattr" and value.args:
+            self._set_on_class(dotted(value.args[0]), "*")
         if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
             return
         if _is_globals(value.func):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from pinproof.contract.scopes import Path, Scope
+from pinproof.contract.values import UNKNOWN
 
 
 class Position:
@@ -27,3 +28,17 @@ class Position:
         self.path = path
         self.order = order
         self.when = when
+
+
+def comprehension(
+    node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, at: Position
+) -> Position:
+    """The scope of a comprehension: its targets hide outer names."""
+    names = {
+        child.id
+        for generator in node.generators
+        for child in ast.walk(generator.target)
+        if isinstance(child, ast.Name)
+    }
+    scope = at.scope.called_with({**at.scope.arguments, **dict.fromkeys(names, UNKNOWN)})
+    return Position(scope, at.path, at.order, at.when)

@@ -15,6 +15,7 @@ from pinproof.contract.scopes import Scope, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5
+_WALRUS = re.compile(rb"([A-Za-z_]\w*)\s*:=")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 # A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`.
 _HANDED_ON = re.compile(rb"\b([A-Za-z_]\w*)\s*=\s*[\"']?(?:[\w.]+\.)?([A-Za-z_]\w*)\b(?!\s*\()")
@@ -54,6 +55,8 @@ class Relevant:
             for scope, step, text, held in self._statements:
                 if not words.isdisjoint(held):
                     found.update(_receivers(step.node, scope, fresh))
+                    if b":=" in text:
+                        found.update(name.decode() for name in _WALRUS.findall(text))
                     if b"=" in text:
                         found.update(k.decode() for k, v in _HANDED_ON.findall(text) if v in words)
             fresh = found - self.names
@@ -77,6 +80,8 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
             yield from _stored(target)
+    elif isinstance(node, ast.For | ast.AsyncFor):
+        yield from _stored(node.target)
     elif isinstance(node, ast.Return):
         if isinstance(scope.node, FunctionNode):
             yield scope.node.name

@@ -34,7 +34,7 @@ class Step(NamedTuple):
     order: int
 
 
-BindingKind = Literal["import", "from", "value", "def", "class", "parameter", "unpack", "unknown"]
+BindingKind = Literal["import", "from", "value", "def", "class", "parameter", "unpack", "element", "unknown"]
 
 
 class Binding(NamedTuple):
@@ -197,12 +197,26 @@ def _collect(scope: Scope) -> dict[str, list[Binding]]:
             outside.update(step.node.names)
         for name, binding in bound_by(step):
             found.setdefault(name, []).append(binding)
+    if b"nonlocal " in scope.file.data:
+        for name, binding in _set_inside(scope.steps):
+            if name in found:
+                found[name].append(binding)
     if b":=" in scope.file.data:
         for name, binding in _walruses(scope.steps):
             found.setdefault(name, []).append(binding)
     for name in outside:
         found.pop(name, None)
     return found
+
+
+def _set_inside(steps: Sequence[Step]) -> Iterator[tuple[str, Binding]]:
+    """The names that functions inside this one bind through `nonlocal`."""
+    for step in steps:
+        if isinstance(step.node, FunctionNode):
+            for child in ast.walk(step.node):
+                if isinstance(child, ast.Nonlocal):
+                    for name in child.names:
+                        yield name, Binding("unknown", child, step.path, step.order)
 
 
 def _walruses(steps: Sequence[Step]) -> Iterator[tuple[str, Binding]]:
@@ -258,10 +272,32 @@ def _target(target: ast.expr, value: ast.expr, step: Step, _: None) -> Iterator[
                 yield element.value.id, Binding("unknown", value, step.path, step.order)
 
 
+def _iterated(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+    """The targets of a loop, each with the list whose elements it is given, through enumerate and zip."""
+    parts = target.elts if isinstance(target, ast.Tuple) else []
+    called = (
+        iterated.func.id if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) else ""
+    )
+    given = iterated.args if isinstance(iterated, ast.Call) else []
+    if called == "enumerate" and len(parts) == 2 and given:
+        yield parts[0], None
+        yield parts[1], given[0]
+    elif called == "zip" and len(parts) == len(given):
+        yield from zip(parts, given, strict=True)
+    else:
+        yield target, None if called in ("enumerate", "zip") else iterated
+
+
 def _other_targets(step: Step) -> Iterator[tuple[str, Binding]]:
     node = step.node
     places: list[ast.AST] = []
-    if isinstance(node, ast.For | ast.AsyncFor | ast.AugAssign):
+    if isinstance(node, ast.For | ast.AsyncFor):
+        for target, iterated in _iterated(node.target, node.iter):
+            if isinstance(target, ast.Name) and iterated is not None:
+                yield target.id, Binding("element", iterated, step.path, step.order)
+            else:
+                places.append(target)
+    elif isinstance(node, ast.AugAssign):
         places.append(node.target)
     elif isinstance(node, ast.With | ast.AsyncWith):
         places.extend(item.optional_vars for item in node.items if item.optional_vars)

@@ -45,6 +45,20 @@ def dotted(node: ast.AST | None) -> str | None:
     return ".".join([node.id, *reversed(parts)])
 
 
+def alternatives(node: ast.expr) -> list[ast.expr]:
+    """The members of a union annotation, None left out; the annotation itself when it is no union."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
+        try:
+            return alternatives(ast.parse(node.value.strip(), mode="eval").body)
+        except (SyntaxError, ValueError):
+            return []
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return [*alternatives(node.left), *alternatives(node.right)]
+    if isinstance(node, ast.Subscript) and dotted(node.value) in ("Union", "typing.Union", "t.Union"):
+        return [a for e in getattr(node.slice, "elts", [node.slice]) for a in alternatives(e)]
+    return [] if _is_none(node) else [node]
+
+
 def annotation(node: ast.expr | None) -> str | None:
     """The class an annotation names: `X`, `"X"`, `X | None` and `Optional[X]` are all X."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:

@@ -113,6 +113,13 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
+class Items:
+    """A list of unknown length; `element` is what each of its elements can be."""
+
+    element: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Mapping:
     """A dict whose keys are known: always there, or only under a condition; `open` when more may be."""
 
@@ -139,7 +146,8 @@ class Unknown:
 
 Value = (
     LibraryModule | LibraryMember | LibraryInstance | Absent | OpenMember | EngineModule | External
-    | EngineFunction | EngineClass | EngineInstance | Constant | Sequence | Mapping | Partial | Unknown
+    | EngineFunction | EngineClass | EngineInstance | Constant | Sequence | Items | Mapping | Partial
+    | Unknown
 )  # fmt: skip
 Values = tuple[Value, ...]
 
