@@ -390,8 +390,13 @@ FAILING: dict[str, tuple[str, int, str]] = {
     "decorator site": ("import kernels\n@kernels.deco_nope\ndef r(): ...", 2, "missing-attribute"),
     "decorator call site": ("import kernels\n@kernels.f(1, z=2)\ndef r(): ...", 2, "unexpected-keyword"),
     "default site": ("import kernels\ndef r(x=kernels.nope): ...", 2, "missing-attribute"),
+    "partial method": (
+        "import kernels, functools\nw=kernels.Base(1)\np=functools.partial(w.plan, z=3)\np(1)",
+        4,
+        "unexpected-keyword",
+    ),
     "partial never called": (
-        "import kernels, functools\np=functools.partial(kernels.f, z=3)\nreturn_to(p)",
+        "import kernels, functools\nreturn_to(functools.partial(kernels.f, z=3))",
         2,
         "unexpected-keyword",
     ),

@@ -131,8 +131,13 @@ def _getattr(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallC
 
 
 def _partial(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
-    """`partial(function, ...)`: what it holds must fit, whatever else it will be called with."""
+    """`partial(function, ...)` handed on: what it holds must fit, whatever else it will be called with.
+
+    One that is given a name is judged where that name is called.
+    """
     if not node.args or isinstance(node.args[0], ast.Starred):
+        return
+    if isinstance(site.statement, ast.Assign | ast.AnnAssign) and site.statement.value is node:
         return
     values = evaluator.value(node.args[0], site.at)
     if len(values) != 1 or not isinstance(values[0], LibraryMember):
