@@ -179,6 +179,17 @@ del CONST
 
 # Nothing here may be reported.
 SILENT: dict[str, str | dict[str, str]] = {
+    "append two": "import kernels\ndef r():\n    ws = []\n    ws.append(kernels.Base(1))\n    ws.append(kernels.Other())\n    for w in ws:\n        w.plan(1, causal=True)",
+    "append unknown": "import kernels\ndef r(ws):\n    ws.append(kernels.Base(1))\n    for w in ws:\n        w.plan(1, causal=True)",
+    "append extend": "import kernels\ndef r(o):\n    ws = []\n    ws.append(kernels.Base(1))\n    ws.extend(o)\n    for w in ws:\n        w.plan(1, causal=True)",
+    "append store": "import kernels\ndef r(o):\n    ws = [kernels.Base(1) for _ in o]\n    ws[0] = Fake()\n    for w in ws:\n        w.plan(1, causal=True)",
+    "wrapper partial on an element": "import kernels, functools\nclass A:\n    def __init__(self):\n        self.ws = [kernels.Base(1)]\n    def patch(self):\n        self.ws[0].plan = functools.partial(fast, self.ws[0])\n    def r(self):\n        self.ws[0].plan(1, fast=True)",
+    "subclass with a mixin": "import kernels\nfrom torch.nn import Module\nclass S(Module, kernels.Base): ...\nS(1, 2, 3).plan(1, 2, 3)",
+    "subclass that is a dataclass": "import kernels, dataclasses\n@dataclasses.dataclass\nclass S(kernels.Base):\n    a: int\n    b: int\nS(1, 2)",
+    "subclass with its own new": "import kernels\nclass S(kernels.Base):\n    def __new__(cls, *a): ...\nS(1, 2, 3)",
+    "super in a classmethod": "import kernels\nclass S(kernels.Base):\n    @classmethod\n    def make(cls, *a):\n        return super().make(*a)",
+    "super of two bases": "import kernels\nclass S(kernels.Base, Mixin):\n    def plan(self):\n        super().plan(1, 2, 3)",
+    "or of flags": "import kernels\nx = kernels.IAct.A | kernels.IAct.A",
     "comprehension target attr": "import kernels\nw = kernels.Base(1)\nx=[w.nope(1) for w in things]",
     "walrus": "import kernels\ndef r():\n    k = kernels\n    if (k := other()):\n        k.nope()",
     "del": "import kernels\ndef r():\n    w = kernels.Base(1)\n    w = wrap(w)\n    w.nope()",
@@ -308,6 +319,21 @@ SILENT: dict[str, str | dict[str, str]] = {
 
 # Each fails at the line and with the kind that is given.
 FAILING: dict[str, tuple[str, int, str]] = {
+    "append self": (
+        "import kernels\nclass A:\n    def __init__(self):\n        self.ws = []\n        for _ in range(2):\n            self.ws.append(kernels.Base(1))\n    def r(self):\n        self.ws[0].plan(1, z=2)",
+        8,
+        "unexpected-keyword",
+    ),
+    "append local": (
+        "import kernels\ndef r():\n    ws = []\n    ws.append(kernels.Base(1))\n    for i, w in enumerate(ws):\n        w.plan(1, z=2)",
+        6,
+        "unexpected-keyword",
+    ),
+    "subclass of a subclass": (
+        "import kernels\nclass S(kernels.Base): ...\nclass T(S): ...\nT(1).plan(1, z=2)",
+        4,
+        "unexpected-keyword",
+    ),
     "classattr enum": ("import kernels\nkernels.Act.C", 2, "missing-attribute"),
     "dc": ("import kernels\nkernels.DC(1, z=1)", 2, "unexpected-keyword"),
     "nt": ("import kernels\nkernels.NT(1, z=1)", 2, "unexpected-keyword"),
@@ -318,6 +344,22 @@ FAILING: dict[str, tuple[str, int, str]] = {
     "sm": ("import kernels\nkernels.Base.st(1, q=2)", 2, "unexpected-keyword"),
     "unbound": ("import kernels\nkernels.Base.plan(w, 1, q=2)", 2, "unexpected-keyword"),
     "missing cm": ("import kernels\nkernels.Base.nope(1)", 2, "missing-attribute"),
+    "super": (
+        "import kernels\nclass S(kernels.Base):\n    def __init__(self):\n        super().__init__(1, z=2)",
+        4,
+        "unexpected-keyword",
+    ),
+    "super plan": (
+        "import kernels\nclass S(kernels.Base):\n    def go(self):\n        super().plan(1, z=2)",
+        4,
+        "unexpected-keyword",
+    ),
+    "subclass ctor": ("import kernels\nclass S(kernels.Base):\n    pass\nS(1, z=2)", 4, "unexpected-keyword"),
+    "subclass method": (
+        "import kernels\nclass S(kernels.Base):\n    pass\ns=S(1)\ns.plan(1, z=2)",
+        5,
+        "unexpected-keyword",
+    ),
     "base missing": ("import kernels\nclass S(kernels.Nope):\n    pass\n", 2, "missing-attribute"),
     "factory": ("import kernels\nw=kernels.factory(1)\nw.plan(1, z=2)", 3, "unexpected-keyword"),
     "chain": ("import kernels\nkernels.Base(1).plan(1, z=2)", 2, "unexpected-keyword"),
@@ -385,6 +427,11 @@ FAILING: dict[str, tuple[str, int, str]] = {
     "kw ifexp": (
         'import kernels\ndef r(t):\n    kernels.f(1, **({"z": 1} if t else {}))',
         3,
+        "unexpected-keyword",
+    ),
+    "kw dict union": (
+        'import kernels\ndef r(t):\n    kw = {"b": 1} | {"z": 1}\n    kernels.f(1, **kw)',
+        4,
         "unexpected-keyword",
     ),
     "decorator site": ("import kernels\n@kernels.deco_nope\ndef r(): ...", 2, "missing-attribute"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from pinproof.contract import callables
+from pinproof.contract import callables, inherited
 from pinproof.contract.library import Library, Member
-from pinproof.contract.scopes import Binding, Scope
+from pinproof.contract.scopes import Binding, Scope, put_in
 from pinproof.contract.signatures import FunctionNode, dotted
 from pinproof.contract.summary import Function
 from pinproof.contract.values import (
@@ -115,7 +115,7 @@ def _instance_attribute(evaluator: Evaluator, value: EngineInstance, name: str) 
         found.extend(evaluator.binding(b, inner) for inner, b in self_assignments(scope).get(name, ()))
         if found:
             break
-    values = union(*found) if found else UNKNOWN
+    values = union(*found) if found else inherited.attribute(evaluator, value.of, name)
     if all(isinstance(v, Unknown) for v in values):
         return _given_to_constructor(evaluator, value.of, name)
     return values
@@ -194,6 +194,9 @@ def self_assignments(scope: Scope) -> dict[str, list[tuple[Scope, Binding]]]:
 def _read_self(scope: Scope, name: str, found: dict[str, list[tuple[Scope, Binding]]]) -> None:
     for step in scope.steps:
         node = step.node
+        for owner, binding in put_in(step):
+            if isinstance(owner, ast.Attribute) and dotted(owner.value) == name:
+                found.setdefault(owner.attr, []).append((scope, binding))
         if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.With):
             continue
         for target in ast.walk(node) if not isinstance(node, ast.Assign | ast.AnnAssign) else _targets(node):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pinproof.contract.scopes import Binding, Path, Scope, Step, dominates, exclusive, own_expressions
-from pinproof.contract.values import NONE, UNKNOWN, Mapping, Unknown, Value, Values
+from pinproof.contract.values import NONE, UNKNOWN, Items, Mapping, Unknown, Value, Values
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluate import Evaluator
@@ -49,7 +49,7 @@ def spread(evaluator: Evaluator, node: ast.expr, at: Position) -> Mapping:
         return _either(
             spread(evaluator, node.body, at), spread(evaluator, node.orelse, at), test, f"not {test}"
         )
-    values = tuple(v for v in evaluator.value(node, at) if v != NONE)
+    values = tuple(v for v in evaluator.value(node, at) if v != NONE and not isinstance(v, Items))
     if isinstance(node, ast.Name) and node.id in at.scope.bindings and at.scope.parent is not None:
         values = with_changes(evaluator, node.id, values or UNKNOWN, at.scope, at, at.scope.bindings[node.id])
     elif isinstance(node, ast.Name | ast.Attribute):
@@ -96,7 +96,7 @@ def with_changes(
     bindings: Iterable[Binding],
 ) -> Values:
     """A local name's dicts with what statements between its bindings and the use have put in or taken out."""
-    orders = [b.order for b in bindings if at is None or b.order < at.order] or [-1]
+    orders = [b.order for b in bindings if b.kind != "put" and (at is None or b.order < at.order)] or [-1]
     changed: list[Value] = list(values)
     for step in scope.steps:
         if step.order <= min(orders):

@@ -116,6 +116,9 @@ class Evaluator:
             return self._subscript(node, at)
         if isinstance(node, ast.ListComp):
             return (Items(self.value(node.elt, comprehension(node, at))),)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+            both = dicts.merge(dicts.spread(self, node.left, at), dicts.spread(self, node.right, at))
+            return (both,) if both.required or both.optional else UNKNOWN
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
             return (Items(self.elements(self.value(node.left, at))),)
         return UNKNOWN
@@ -135,11 +138,13 @@ class Evaluator:
 
     def _subscript(self, node: ast.Subscript, at: Position) -> Values:
         values = self.value(node.value, at)
+        if any(isinstance(value, Items) for value in values) and not isinstance(node.slice, ast.Slice):
+            return self.elements(values)
         index = node.slice.value if isinstance(node.slice, ast.Constant) else None
         found: list[Values] = []
         for value in values:
             if isinstance(value, Items):
-                found.append((value,) if isinstance(node.slice, ast.Slice) else value.element)
+                found.append((value,))
             elif isinstance(value, Sequence) and isinstance(index, int) and abs(index) < len(value.elements):
                 found.append(value.elements[index])
             else:
@@ -148,11 +153,11 @@ class Evaluator:
 
     def elements(self, values: Values) -> Values:
         """What iterating over each of `values` gives."""
-        return union(*(
-            union(*v.elements) if isinstance(v, Sequence) and v.elements
-            else v.element if isinstance(v, Items) else UNKNOWN
+        found = union(*(
+            union(*v.elements) if isinstance(v, Sequence) else v.element if isinstance(v, Items) else UNKNOWN
             for v in values
         ))  # fmt: skip
+        return found or UNKNOWN
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -293,6 +298,8 @@ class Evaluator:
         if binding.kind == "unpack":
             assert isinstance(binding.extra, tuple)
             return self._unpacked(self.value(node, at), *binding.extra)
+        if binding.kind == "put":
+            return (Items(self.value(node, at)),)
         if binding.kind == "element":
             return self.elements(self.value(node, at))
         if binding.kind == "parameter":

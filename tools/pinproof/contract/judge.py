@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from pinproof.contract import inherited
 from pinproof.contract.binding import Arguments, bind, nearest
 from pinproof.contract.callables import Unreadable, signatures
 from pinproof.contract.calls import Site, arguments
@@ -19,6 +20,7 @@ from pinproof.contract.results import parameters
 from pinproof.contract.values import (
     Absent,
     Constant,
+    EngineClass,
     EngineFunction,
     External,
     LibraryInstance,
@@ -30,7 +32,7 @@ from pinproof.contract.values import (
     Values,
 )  # fmt: skip
 
-_CALLED = LibraryMember | LibraryInstance | OpenMember | EngineFunction | Partial
+_CALLED = LibraryMember | LibraryInstance | OpenMember | EngineFunction | EngineClass | Partial
 
 
 def judge(evaluator: Evaluator, site: Site) -> Iterator[CallCheck]:
@@ -162,6 +164,9 @@ def _outcomes(
         )  # fmt: skip
         more = more._replace(keywords=tuple(dict.fromkeys(more.keywords)))
         yield from _outcomes(evaluator, site, node, value.function, more)
+    elif isinstance(value, EngineClass):
+        base = inherited.constructor(evaluator, value)
+        yield None if base is None else _bound(site, node, base, given, _origin(site, node))
     elif isinstance(value, LibraryInstance):
         for method in evaluator.attribute(value, "__call__"):
             yield from _outcomes(evaluator, site, node, method, given)

@@ -80,6 +80,13 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
             yield from _stored(target)
+    elif isinstance(node, ast.Expr):
+        call = node.value
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+            yield from _stored(call.func.value)
+    elif isinstance(node, ast.ClassDef):
+        if any(_mentions(base, names) for base in node.bases):
+            yield from (node.name, "super")
     elif isinstance(node, ast.For | ast.AsyncFor):
         yield from _stored(node.target)
     elif isinstance(node, ast.Return):

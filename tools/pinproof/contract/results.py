@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from pinproof.contract import dicts
+from pinproof.contract import dicts, inherited
 from pinproof.contract.attributes import library_value
 from pinproof.contract.scopes import Scope
 from pinproof.contract.summary import Class, Function
@@ -74,6 +74,8 @@ def _external(evaluator: Evaluator, name: str, node: ast.Call, at: Position) -> 
         return _getattr(evaluator, node, at)
     if name == "builtins.dict":
         return (dicts.constructor(evaluator, node, at),)
+    if name == "builtins.super" and not given:
+        return inherited.superior(evaluator, at)
     if name == "functools.partial" and given:
         return evaluator.each(evaluator.value(given[0], at), lambda v: _partial(v, node))
     if name in ("functools.cache", "functools.lru_cache", "typing.cast") and given:

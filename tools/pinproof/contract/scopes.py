@@ -34,7 +34,9 @@ class Step(NamedTuple):
     order: int
 
 
-BindingKind = Literal["import", "from", "value", "def", "class", "parameter", "unpack", "element", "unknown"]
+BindingKind = Literal[
+    "import", "from", "value", "def", "class", "parameter", "unpack", "element", "put", "unknown"
+]
 
 
 class Binding(NamedTuple):
@@ -197,6 +199,10 @@ def _collect(scope: Scope) -> dict[str, list[Binding]]:
             outside.update(step.node.names)
         for name, binding in bound_by(step):
             found.setdefault(name, []).append(binding)
+    for step in scope.steps:
+        for owner, binding in put_in(step):
+            if isinstance(owner, ast.Name) and owner.id in found:
+                found[owner.id].append(binding)
     if b"nonlocal " in scope.file.data:
         for name, binding in _set_inside(scope.steps):
             if name in found:
@@ -207,6 +213,25 @@ def _collect(scope: Scope) -> dict[str, list[Binding]]:
     for name in outside:
         found.pop(name, None)
     return found
+
+
+def put_in(step: Step) -> Iterator[tuple[ast.expr, Binding]]:
+    """The lists to which a statement adds an element, `x.append(e)` or `x[i] = e`, and what it adds."""
+    node = step.node
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and not _is_text(target.slice):
+                yield target.value, Binding("put", node.value, step.path, step.order)
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        call = node.value
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1:
+            yield call.func.value, Binding("put", call.args[0], step.path, step.order)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in ("extend", "insert"):
+            yield call.func.value, Binding("unknown", call, step.path, step.order)
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _set_inside(steps: Sequence[Step]) -> Iterator[tuple[str, Binding]]:
@@ -344,7 +369,7 @@ def reaching(bindings: Sequence[Binding], path: Path, order: int) -> list[Bindin
             continue
         if exclusive(binding.path, path) and not loops:
             continue
-        if not later and dominates(binding.path, path):
+        if not later and binding.kind != "put" and dominates(binding.path, path):
             seen = [kept for kept in seen if kept.order >= order]
         seen.append(binding)
     return seen
