@@ -214,7 +214,7 @@ def attribute(library: Library, member: Member, name: str, *, instance: bool) ->
             base = _ENUM_BASES.get(step)
             if base is None:
                 return None
-            if hasattr(base, name) or name.startswith("_"):
+            if name.startswith("_") or any(name in vars(c) for c in base.__mro__):
                 return [Member("value", member.module, name)]
             continue
         module, cls = step
