@@ -179,6 +179,7 @@ del CONST
 
 # Nothing here may be reported.
 SILENT: dict[str, str | dict[str, str]] = {
+    "platform with its vendor": "_use_sgl_xpu = use_intel_xpu_backend()\ndef r():\n    if _use_sgl_xpu:\n        from kernels import nope\n",
     "enum object": "import kernels\ndef r(a: kernels.Act):\n    b = kernels.Act(a)\n    return a.name, a.value, b.name, b.value, kernels.IAct(1).name, kernels.IAct(1).bit_length()",
     "append two": "import kernels\ndef r():\n    ws = []\n    ws.append(kernels.Base(1))\n    ws.append(kernels.Other())\n    for w in ws:\n        w.plan(1, causal=True)",
     "append unknown": "import kernels\ndef r(ws):\n    ws.append(kernels.Base(1))\n    for w in ws:\n        w.plan(1, causal=True)",
@@ -320,6 +321,11 @@ SILENT: dict[str, str | dict[str, str]] = {
 
 # Each fails at the line and with the kind that is given.
 FAILING: dict[str, tuple[str, int, str]] = {
+    "not another platform": (
+        "def r():\n    if not use_intel_xpu_backend():\n        from kernels import nope\n",
+        3,
+        "missing-attribute",
+    ),
     "append self": (
         "import kernels\nclass A:\n    def __init__(self):\n        self.ws = []\n        for _ in range(2):\n            self.ws.append(kernels.Base(1))\n    def r(self):\n        self.ws[0].plan(1, z=2)",
         8,

@@ -57,10 +57,11 @@ def other_platforms() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _platform_test() -> tuple[re.Pattern[str], re.Pattern[str]]:
     own = "|".join(map(re.escape, platforms().own))
-    other = "|".join(map(re.escape, (*platforms().other, *platforms().other_tests)))
+    other = "|".join(map(re.escape, platforms().other))
+    tests = "|".join(map(re.escape, platforms().other_tests))
     ask = r"_*(?:is|on|use|has)_"
-    # `use_sgl_xpu` and `is_cpu_amx_available` speak of another platform, `is_not_npu` does not.
-    elsewhere = rf"{ask}(?!not_|non_)(?:[a-z0-9]+_)*(?:{other})(?:_\w*)?"
+    # `use_sgl_xpu` and `is_cpu_amx_available` speak of another platform, `is_not_npu` and `has_lens_cpu` do not.
+    elsewhere = rf"{ask}(?!not_|non_|no_)(?:(?:[a-z0-9]+_)*(?:{other})|{tests})(?:_\w*)?"
     return re.compile(rf"{ask}(?:{own})", re.I), re.compile(elsewhere, re.I)
 
 
