@@ -49,7 +49,8 @@ def spread(evaluator: Evaluator, node: ast.expr, at: Position) -> Mapping:
         return _either(
             spread(evaluator, node.body, at), spread(evaluator, node.orelse, at), test, f"not {test}"
         )
-    values = tuple(v for v in evaluator.value(node, at) if v != NONE and not isinstance(v, Items))
+    found_values = evaluator.value(node, at)
+    values: Values = tuple(v for v in found_values if v != NONE and not isinstance(v, Items))
     if isinstance(node, ast.Name) and node.id in at.scope.bindings and at.scope.parent is not None:
         values = with_changes(evaluator, node.id, values or UNKNOWN, at.scope, at, at.scope.bindings[node.id])
     elif isinstance(node, ast.Name | ast.Attribute):

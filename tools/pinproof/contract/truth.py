@@ -60,7 +60,7 @@ def _platform_test() -> tuple[re.Pattern[str], re.Pattern[str]]:
     other = "|".join(map(re.escape, platforms().other))
     tests = "|".join(map(re.escape, platforms().other_tests))
     ask = r"_*(?:is|on|use|has)_"
-    # `use_sgl_xpu` and `is_cpu_amx_available` speak of another platform, `is_not_npu` and `has_lens_cpu` do not.
+    # `use_sgl_xpu`, `is_cpu_amx_available` speak of another platform; `is_not_npu`, `has_lens_cpu` do not.
     elsewhere = rf"{ask}(?!not_|non_|no_)(?:(?:[a-z0-9]+_)*(?:{other})|{tests})(?:_\w*)?"
     return re.compile(rf"{ask}(?:{own})", re.I), re.compile(elsewhere, re.I)
 
