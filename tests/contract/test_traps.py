@@ -179,6 +179,10 @@ del CONST
 
 # Nothing here may be reported.
 SILENT: dict[str, str | dict[str, str]] = {
+    "optional keyword probed for in another file": {
+        "vllm/m.py": 'import kernels\ndef kw(delta):\n    return {} if delta is None else {"delta": delta}\ndef r(x, delta=None):\n    kernels.f(x, **kw(delta))',
+        "vllm/serve.py": 'import inspect, kernels\ndef takes_delta():\n    return "delta" in inspect.signature(kernels.f).parameters',
+    },
     "platform with its vendor": "_use_sgl_xpu = use_intel_xpu_backend()\ndef r():\n    if _use_sgl_xpu:\n        from kernels import nope\n",
     "enum object": "import kernels\ndef r(a: kernels.Act):\n    b = kernels.Act(a)\n    return a.name, a.value, b.name, b.value, kernels.IAct(1).name, kernels.IAct(1).bit_length()",
     "append two": "import kernels\ndef r():\n    ws = []\n    ws.append(kernels.Base(1))\n    ws.append(kernels.Other())\n    for w in ws:\n        w.plan(1, causal=True)",
@@ -321,6 +325,11 @@ SILENT: dict[str, str | dict[str, str]] = {
 
 # Each fails at the line and with the kind that is given.
 FAILING: dict[str, tuple[str, int, str]] = {
+    "keyword that depends on a length on the CPU": (
+        "import kernels\ndef r(has_lens_cpu):\n    if has_lens_cpu:\n        kernels.f(1, lens=2)",
+        4,
+        "unexpected-keyword",
+    ),
     "not another platform": (
         "def r():\n    if not use_intel_xpu_backend():\n        from kernels import nope\n",
         3,

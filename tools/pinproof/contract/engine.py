@@ -16,6 +16,7 @@ from pinproof.contract.watchlist import Watched
 from pinproof.tree import Tree
 
 _SHRINKS = re.compile(rb"(\w+)\s*\.\s*(?:pop|popitem|clear)\s*\(|\bdel\s+(?:\w+\.)*(\w+)\[")
+_PROBES = re.compile(rb"[\"'](\w+)[\"']\s+(?:not\s+)?in\s+(?:inspect\.)?signature\(")
 
 
 class SourceFile:
@@ -128,6 +129,7 @@ class Engine:
         self.carried: dict[str, set[str]] = {}
         """Names of the tree's modules that stand for something of a watched library, by module."""
         self.unread: dict[str, str] = {}
+        self._probed: set[str] | None = None
         self.parsed = 0
 
     # -- libraries ---------------------------------------------------------------------------------
@@ -143,6 +145,16 @@ class Engine:
     def library(self, watched: Watched) -> Library | None:
         """The signatures of a watched library, None when they cannot be had."""
         return self.libraries(watched)
+
+    def probed(self) -> set[str]:
+        """The names for which a file of the tree asks a signature: `"out" in inspect.signature(f).parameters`."""
+        if self._probed is None:
+            self._probed = set()
+            for item in listing.python_files(self.tree, self.packages):
+                data = listing.read(self.tree, item) or b""
+                if b"signature(" in data:
+                    self._probed.update(m.group(1).decode() for m in _PROBES.finditer(data))
+        return self._probed
 
     def mentions(self, data: bytes, found: Iterable[scan.Imported] | None = None) -> bool:
         """Whether a file imports a watched library; `found` are its import statements, when known."""
