@@ -147,7 +147,7 @@ class Engine:
         return self.libraries(watched)
 
     def probed(self) -> set[str]:
-        """The names for which a file of the tree asks a signature: `"out" in inspect.signature(f).parameters`."""
+        """The names that a file of the tree looks for in a signature: `"out" in signature(f).parameters`."""
         if self._probed is None:
             self._probed = set()
             for item in listing.python_files(self.tree, self.packages):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.engine import SourceFile
-from pinproof.contract.scopes import Scope, scopes
+from pinproof.contract.scopes import Scope, loop_targets, scopes
 from pinproof.contract.signatures import FunctionNode
 
 _ROUNDS = 5
@@ -88,7 +88,11 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         if any(_mentions(base, names) for base in node.bases):
             yield from (node.name, "super")
     elif isinstance(node, ast.For | ast.AsyncFor):
-        yield from _stored(node.target)
+        for target, source in loop_targets(node.target, node.iter):
+            if isinstance(source, ast.Tuple | ast.List) or (
+                isinstance(source, ast.Name | ast.Attribute) and _last(source) in names
+            ):
+                yield from _stored(target)
     elif isinstance(node, ast.Return):
         if isinstance(scope.node, FunctionNode):
             yield scope.node.name
@@ -96,6 +100,10 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         yield from (a.arg for a in (*node.args.args, *node.args.kwonlyargs) if _mentions(a.annotation, names))
         if _mentions(node.returns, names):
             yield node.name
+
+
+def _last(node: ast.Name | ast.Attribute) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr
 
 
 def _imported(node: ast.Import | ast.ImportFrom, names: set[str]) -> Iterator[str]:

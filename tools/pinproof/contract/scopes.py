@@ -297,7 +297,7 @@ def _target(target: ast.expr, value: ast.expr, step: Step, _: None) -> Iterator[
                 yield element.value.id, Binding("unknown", value, step.path, step.order)
 
 
-def _iterated(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+def loop_targets(target: ast.expr, iterated: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """The targets of a loop, each with the list whose elements it is given, through enumerate and zip."""
     parts = target.elts if isinstance(target, ast.Tuple) else []
     called = (
@@ -317,7 +317,7 @@ def _other_targets(step: Step) -> Iterator[tuple[str, Binding]]:
     node = step.node
     places: list[ast.AST] = []
     if isinstance(node, ast.For | ast.AsyncFor):
-        for target, iterated in _iterated(node.target, node.iter):
+        for target, iterated in loop_targets(node.target, node.iter):
             if isinstance(target, ast.Name) and iterated is not None:
                 yield target.id, Binding("element", iterated, step.path, step.order)
             else:
