@@ -179,6 +179,7 @@ del CONST
 
 # Nothing here may be reported.
 SILENT: dict[str, str | dict[str, str]] = {
+    "optional keyword under a flag set from a signature": 'import inspect, kernels\n_new = False\ndef resolve():\n    global _new\n    params = inspect.signature(kernels.f).parameters\n    _new = "late" in params\ndef r(late):\n    kw = {}\n    if _new:\n        kw["late"] = late\n    kernels.f(1, **kw)',
     "optional keyword probed for in another file": {
         "vllm/m.py": 'import kernels\ndef kw(delta):\n    return {} if delta is None else {"delta": delta}\ndef r(x, delta=None):\n    kernels.f(x, **kw(delta))',
         "vllm/serve.py": 'import inspect, kernels\ndef takes_delta():\n    return "delta" in inspect.signature(kernels.f).parameters',

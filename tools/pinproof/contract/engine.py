@@ -16,7 +16,7 @@ from pinproof.contract.watchlist import Watched
 from pinproof.tree import Tree
 
 _SHRINKS = re.compile(rb"(\w+)\s*\.\s*(?:pop|popitem|clear)\s*\(|\bdel\s+(?:\w+\.)*(\w+)\[")
-_PROBES = re.compile(rb"[\"'](\w+)[\"']\s+(?:not\s+)?in\s+(?:inspect\.)?signature\(")
+_PROBES = re.compile(rb"[\"'](\w+)[\"']\s+(?:not\s+)?in\s+(?:[\w.]*signature\(|[\w.]*(?:param|sig))")
 
 
 class SourceFile:
