@@ -47,6 +47,9 @@ def add(modules: dict[str, Module], files: Files, sources: Files | None, roots: 
     target = _extension(modules, texts, roots)
     if target is not None:
         _members(modules, target, "", found)
+    for name in () if sources is None else _imported(modules):
+        if name.rpartition(".")[0] in modules:
+            modules[name] = Module(file=name, open=f"{name} is not in the source; a build makes it")
     for namespace in sorted(_namespaces(modules)):
         module = f"torch.ops.{namespace}"
         if any(namespace in registered.names for registered in found.values()):
@@ -84,14 +87,18 @@ def _extension(
         return None
     if made == {b"TORCH_EXTENSION_NAME"}:
         made = {a or b for data in sources.values() for a, b in _NAME.findall(data)}
-    imported = {
+    compiled = {name for name, module in modules.items() if module.file.endswith((".so", ".pyd"))}
+    fitting = [name for name in _imported(modules) | compiled if name.rpartition(".")[2].encode() in made]
+    return fitting[0] if len(fitting) == 1 and fitting[0].split(".")[0] in {*roots, fitting[0]} else None
+
+
+def _imported(modules: Mapping[str, Module]) -> set[str]:
+    """The modules that `from X import name` asks for and that are none of the files."""
+    return {
         e.module
         for module in modules.values() for entries in module.names.values() for e in entries
         if isinstance(e, Import) and e.name is not None and e.module not in modules
     }  # fmt: skip
-    compiled = {name for name, module in modules.items() if module.file.endswith((".so", ".pyd"))}
-    fitting = [name for name in imported | compiled if name.rpartition(".")[2].encode() in made]
-    return fitting[0] if len(fitting) == 1 and fitting[0].split(".")[0] in {*roots, fitting[0]} else None
 
 
 def _members(modules: dict[str, Module], target: str, place: str, found: Mapping[str, Registered]) -> None:
