@@ -12,7 +12,7 @@ from pinproof.contract.summary import Alias, Entry, Function, Import, Module
 from pinproof.errors import InputError
 from pinproof.tree import Files
 
-_SUFFIXES = (".cpp", ".cc", ".cxx", ".cu", ".h", ".hpp", ".cuh")
+SUFFIXES = (".cpp", ".cc", ".cxx", ".cu", ".h", ".hpp", ".cuh")
 _FOLDERS = ("csrc", "src", "cpp")
 _NOT_OURS = {"third-party", "third_party", "3rdparty", "cutlass", "tests", "test", "examples", "build"}
 _MOST_FILES = 5000
@@ -43,7 +43,7 @@ def add(modules: dict[str, Module], files: Files, sources: Files | None, roots: 
         roots: its import names and their paths in `files`.
     """
     texts = {} if sources is None else _sources(sources, roots)
-    found = {p: read(data.decode(errors="replace")) for p, data in texts.items() if p.endswith(_SUFFIXES)}
+    found = {p: read(data.decode(errors="replace")) for p, data in texts.items() if p.endswith(SUFFIXES)}
     target = _extension(modules, texts, roots)
     if target is not None:
         _members(modules, target, "", found)
@@ -60,9 +60,7 @@ def add(modules: dict[str, Module], files: Files, sources: Files | None, roots: 
 
 def _sources(files: Files, roots: Mapping[str, str]) -> dict[str, bytes]:
     """The sources that may register something; {} when there are too many to be one library's."""
-    paths = sorted(
-        {p for folder in (*_FOLDERS, *roots) for p in files.paths(folder) if p.endswith(_SUFFIXES)}
-    )
+    paths = sorted({p for folder in (*_FOLDERS, *roots) for p in files.paths(folder) if p.endswith(SUFFIXES)})
     paths = [p for p in paths if not _NOT_OURS & set(p.split("/"))]
     found: dict[str, bytes] = {}
     if paths and (setup := files.read("setup.py")) is not None:

@@ -82,6 +82,8 @@ def _parameters(pieces: list[str]) -> tuple[Parameter, ...] | None:
 def strings(binary: bytes) -> list[str]:
     """The NUL-terminated strings of a compiled extension that begin like a schema and hold a `->`."""
     found: list[str] = []
+    if binary.count(b"->") > _MOST * 10:
+        return []
     at = floor = 0  # each byte is looked at a bounded number of times, whatever the file holds
     while (at := binary.find(b"->", at)) >= 0 and len(found) <= _MOST:
         start = binary.rfind(b"\0", max(floor, at - _LONGEST), at)
