@@ -45,3 +45,19 @@ def test_the_call_of_a_release_fits_the_copy_in_its_wheel(version: str, file: st
     (call,) = report.calls
     assert (call.drifts, call.open) == ((), None)
     assert names <= set(call.keywords)
+
+
+def test_the_operators_of_a_compiled_extension_are_read_out_of_its_strings() -> None:
+    from pinproof.contract.fetching import from_vendored
+    from pinproof.contract.library import Library
+    from pinproof.contract.summary import Function
+    from pinproof.contract.watchlist import find, load
+
+    online("vllm", "0.33.0")
+    library = Library(from_vendored(find(load(None), "deep_gemm"), "vllm==0.33.0"), "deep_gemm")
+    (member,) = library.members("deep_gemm", "cublaslt_gemm_nt")
+    assert member.module == "torch.ops.deep_gemm"
+    assert isinstance(member.entry, Function)
+    assert [(p.name, p.default) for p in member.entry.parameters] == [
+        ("a", False), ("b", False), ("d", False), ("c", True),
+    ]  # fmt: skip

@@ -112,7 +112,10 @@ def from_folder(watched: Watched, path: Path) -> Snapshot:
             if (root / name / "__init__.py").is_file():
                 files = DiskFiles(root)
                 roots = {n: n for n in names if (root / n).is_dir()}
-                return snapshots.take(files, roots, library=watched.name, version=str(path), source=str(path))
+                return snapshots.take(
+                    files, roots, library=watched.name, version=str(path), source=str(path),
+                    native=DiskFiles(path),
+                )  # fmt: skip
         if (path / "__init__.py").is_file():
             files = DiskFiles(path.parent)
             return snapshots.take(

@@ -94,7 +94,8 @@ def declared(signature: Signature | None) -> str | None:
     """Where a signature is written: library and version, file and line."""
     if signature is None:
         return None
-    return f"{signature.place.source}, {signature.place.file}:{signature.place.line}"
+    line = f":{signature.place.line}" if signature.place.line else ""  # a binary's strings have no lines
+    return f"{signature.place.source}, {signature.place.file}{line}"
 
 
 def spelled(signature: Signature) -> str:

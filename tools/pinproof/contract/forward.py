@@ -39,6 +39,9 @@ def forwarded(
     node = wrapper.node
     if not isinstance(node, FunctionNode) or node.args.kwarg is None or depth > _DEEPEST:
         return
+    changed = _changed(node)
+    if changed is None:
+        return
     scope = called_scope(wrapper, known)
     for step in scope.steps:
         for expression in own_expressions(step.node):
@@ -48,6 +51,7 @@ def forwarded(
                 arguments = _passed(node, call, given, bound=wrapper.bound is not None)
                 if arguments is None:
                     continue
+                arguments = _without(arguments, changed)
                 for value in evaluator.value(call.func, evaluator.at(scope, step.path, step.order)):
                     place = f"{scope.file.path}:{call.lineno}"
                     if isinstance(value, EngineFunction):
@@ -60,6 +64,51 @@ def _spreads(call: ast.Call, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bo
     assert node.args.kwarg is not None
     spread = [k.value for k in call.keywords if k.arg is None]
     return len(spread) == 1 and isinstance(spread[0], ast.Name) and spread[0].id == node.args.kwarg.arg
+
+
+def _changed(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str] | None:
+    """The names that the body takes out of its `**kwargs` or puts in; None when it may change more."""
+    kwarg, vararg = node.args.kwarg, node.args.vararg
+    names: set[str | None] = set()
+    for parent in ast.walk(node):
+        for child in ast.iter_child_nodes(parent):
+            if not isinstance(child, ast.Name):
+                continue
+            if kwarg is not None and child.id == kwarg.arg:
+                names.update(_change(node, parent, child))
+            elif vararg is not None and child.id == vararg.arg and not isinstance(child.ctx, ast.Load):
+                return None
+    return None if None in names else frozenset(name for name in names if name is not None)
+
+
+def _change(node: ast.AST, parent: ast.AST, child: ast.Name) -> set[str | None]:
+    """What one use of `kwargs` changes in it: {} nothing, {name} one key, {None} more than can be told."""
+    if isinstance(parent, ast.Subscript) and parent.value is child:
+        return set() if isinstance(parent.ctx, ast.Load) else {_key(parent.slice)}
+    if isinstance(parent, ast.Attribute):
+        if parent.attr in ("get", "items", "keys", "values", "copy"):
+            return set()
+        keyed = parent.attr in ("pop", "setdefault")
+        calls = (c for c in ast.walk(node) if isinstance(c, ast.Call) and c.func is parent)
+        return {_key(c.args[0]) if keyed and c.args else None for c in calls} or {None}
+    harmless = isinstance(child.ctx, ast.Load) and isinstance(
+        parent,
+        ast.keyword | ast.Compare | ast.For | ast.comprehension | ast.If | ast.Dict | ast.FormattedValue,
+    )
+    return set() if harmless else {None}
+
+
+def _key(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _without(given: Arguments, changed: frozenset[str]) -> Arguments:
+    """The arguments without the names that a wrapper takes out or puts in under whatever condition."""
+    if not changed:
+        return given
+    keywords = tuple(name for name in given.keywords if name not in changed)
+    optional = tuple(pair for pair in given.optional if pair[0] not in changed)
+    return given._replace(keywords=keywords, optional=optional, more_keywords=True)
 
 
 def _passed(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function, is_overload
+from pinproof.contract.signatures import FunctionNode, class_summary, dotted, function, is_overload, own_nodes
 from pinproof.contract.summary import Alias, Class, Entry, Function, Import, Module, Other
 
 # The parser recurses in C and in Python; a file nested deeper than this is not written by people.
@@ -203,6 +203,26 @@ class _Reader:
                     self._add(name, Other(node.lineno))
             elif isinstance(node, ast.Call):
                 self._globals_updated(node)
+            elif isinstance(node, FunctionNode):
+                self._handed_out(node)
+
+    def _handed_out(self, node: FunctionNode) -> None:
+        """`globals().update({"name": inner})` in a function makes a function defined in it the module's."""
+        inner = [n for n in own_nodes(node) if isinstance(n, FunctionNode)]
+        stored = {
+            n.id for n in own_nodes(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+        }
+        for call in own_nodes(node):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not call.args:
+                continue
+            if not _is_globals(call.func) or not isinstance(call.args[0], ast.Dict):
+                continue
+            for key, value in zip(call.args[0].keys, call.args[0].values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    name = value.id if isinstance(value, ast.Name) and value.id not in stored else None
+                    found: list[Entry] = [function(n) for n in inner if n.name == name]
+                    for entry in found or [Other(value.lineno)]:
+                        self._add(key.value, entry)
 
     def _globals_updated(self, node: ast.Call) -> None:
         if self.open is None and isinstance(node.func, ast.Attribute) and _is_globals(node.func):

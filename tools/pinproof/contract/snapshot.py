@@ -10,6 +10,7 @@ import msgspec
 
 from pinproof.console import progress
 from pinproof.contract.modules import summarize, without_gc
+from pinproof.contract.native import add as add_native
 from pinproof.contract.summary import Module
 from pinproof.tree import Files
 
@@ -77,7 +78,14 @@ def encode(snapshot: Snapshot, *, pretty: bool = False) -> bytes:
 
 
 def take(
-    files: Files, roots: Mapping[str, str], *, library: str, version: str, source: str, strip: str = ""
+    files: Files,
+    roots: Mapping[str, str],
+    *,
+    library: str,
+    version: str,
+    source: str,
+    strip: str = "",
+    native: Files | None = None,
 ) -> Snapshot:
     """Read a library's signatures from its files.
 
@@ -87,6 +95,7 @@ def take(
             (`{"deep_gemm": "vllm/third_party/deep_gemm"}`).
         library, version, source: what to write into the snapshot.
         strip: a path prefix to leave out of the places that are shown.
+        native: the folder (a clone) that holds the library's C++ sources, None when there is none.
     """
     modules: dict[str, Module] = {}
     with without_gc():
@@ -99,6 +108,7 @@ def take(
             modules.update(_namespaces(listed, wanted, name, path))
             modules.update(_compiled(listed, name, path))
             modules.update(_read(files, wanted, name, path, strip))
+        add_native(modules, files, native, roots)
     raw = {name: msgspec.Raw(msgspec.json.encode(module)) for name, module in modules.items()}
     return Snapshot(library=library, version=version, source=source, modules=raw)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from pinproof.contract import fetching
+from pinproof.contract import fetching, native
 from pinproof.contract import snapshot as snapshots
 from pinproof.contract.library import Library
 from pinproof.contract.model import LibraryUsed, Unchecked
@@ -137,9 +137,9 @@ def _state_of(spec: str) -> object:
     """What tells whether the folder or file a SPEC names has changed."""
     path = Path(spec)
     if path.is_dir():
-        return [
-            (p.as_posix(), s.st_size, s.st_mtime_ns) for p in sorted(path.rglob("*.py")) for s in (p.stat(),)
-        ]
+        read = {".py", ".pyi", ".so", *native.SUFFIXES}
+        found = [p for p in sorted(path.rglob("*")) if p.suffix in read and p.is_file()]
+        return [(p.as_posix(), s.st_size, s.st_mtime_ns) for p in found for s in (p.stat(),)]
     return path.stat().st_mtime_ns if path.is_file() else None
 
 
