@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pinproof.contract import cplusplus, native, schemas
+from pinproof.contract.fetching import from_folder
+from pinproof.contract.library import Library
 from pinproof.contract.model import Report
 from pinproof.contract.summary import Function, Module
 
-from tests.contract.small import check, drifts
+from tests.contract.small import KERNELS, check, drifts, write
 
 SHIM = "from kernels._C import gemm\n"
 MODULE = """
@@ -139,6 +141,20 @@ def test_a_module_that_the_build_makes_is_not_missing_from_a_clone(tmp_path: Pat
     engine = "import kernels\nfrom kernels import gemm\ngemm(1)\n"
     report = check(tmp_path, engine, {"kernels/__init__.py": SHIM})
     assert (drifts(report), len(report.open)) == ([], 1)
+
+
+def test_a_source_too_large_to_read_leaves_all_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "_LARGEST_SOURCE", 1000)
+    assert len(call(tmp_path / "small", ALL_NAMED, "1, out=2").open) == 0
+    assert len(call(tmp_path / "large", ALL_NAMED, "1, out=2", more="/" * 1001).open) == 1
+
+
+def test_the_package_folder_of_a_clone_stands_for_the_clone(tmp_path: Path) -> None:
+    write(tmp_path, {"kernels/__init__.py": SHIM, "csrc/api.cpp": MODULE % ALL_NAMED})
+    taken = from_folder(KERNELS, tmp_path / "kernels")
+    (member,) = Library(taken, "kernels").members("kernels", "gemm")
+    assert isinstance(member.entry, Function)
+    assert [p.name for p in member.entry.parameters] == ["a", "b", "out"]
 
 
 SCHEMA = 'm.def("gemm(Tensor a, Tensor? b=None, "\n"*, bool c=False) -> Tensor", &gemm);'

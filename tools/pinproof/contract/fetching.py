@@ -119,8 +119,9 @@ def from_folder(watched: Watched, path: Path) -> Snapshot:
         if (path / "__init__.py").is_file():
             files = DiskFiles(path.parent)
             return snapshots.take(
-                files, {name: path.name}, library=watched.name, version=str(path), source=str(path)
-            )
+                files, {name: path.name}, library=watched.name, version=str(path), source=str(path),
+                native=files,
+            )  # fmt: skip
     raise InputError(
         f"{path} holds no {watched.imports[0]} package", hint="give a clone or the package folder"
     )

@@ -65,12 +65,14 @@ def _sources(files: Files, roots: Mapping[str, str]) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     if paths and (setup := files.read("setup.py")) is not None:
         found["setup.py"] = setup
+    room = _LARGEST_BINARY
     for path in paths if len(paths) <= _MOST_FILES else []:
         data = files.read(path) or b""
-        if len(data) <= _LARGEST_SOURCE and (
-            b".def" in data or b"PYBIND11_MODULE" in data or b"args" in data
-        ):
+        if len(data) > min(room, _LARGEST_SOURCE):  # an overload, or another module, may be in it
+            return {}
+        if any(word in data for word in (b".def", b"_MODULE", b"args")):
             found[path] = data
+            room -= len(data)
     return found
 
 
