@@ -12,6 +12,7 @@ from pinproof.contract.model import CallCheck
 from pinproof.gate import GateResult
 from pinproof.gates.compile import compile_gate
 from pinproof.patchset.apply import Plan, carry_out, plan_apply, settle_tree
+from pinproof.patchset.change import contents_after
 from pinproof.patchset.journal import tree_lock
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.verdict import Verdict, judge
@@ -56,11 +57,17 @@ def run_main_job(
     patched = tree.with_changes(plan.contents) if dry_run else tree
     started = time.monotonic()
     after = judge(patch, patched, libraries)
-    contract = contract_result(before, after, time.monotonic() - started)
+    without = _without(patch, tree, libraries) if before.verdict == "applied" else before
+    contract = contract_result(without, after, time.monotonic() - started)
     return MainJob(
         patch=patch.name, before=before, after=after, plan=plan, contract=contract,
         compile=compile_gate(patched, [diff.path for diff in patch.diffs if diff.kind != "delete"]),
     )  # fmt: skip
+
+
+def _without(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None) -> Verdict:
+    """The verdict on the tree as it would be without the patch: what a patch that is in mends."""
+    return judge(patch, tree.with_changes(contents_after(tree, patch, reverse=True)), libraries)
 
 
 def contract_result(before: Verdict, after: Verdict, duration_s: float) -> GateResult:
@@ -72,7 +79,7 @@ def contract_result(before: Verdict, after: Verdict, duration_s: float) -> GateR
         )  # fmt: skip
     broken = [call for call in after.calls if call.failing]
     holds = after.verdict == "applied" and not broken
-    changed = f"before: {before.verdict}; " if before.verdict != after.verdict else ""
+    changed = f"without it: {before.verdict}; " if before.verdict != after.verdict else ""
     return GateResult(
         gate="contract", outcome="pass" if holds else "fail", duration_s=duration_s,
         summary=f"{changed}{_reading(after.calls)}",
