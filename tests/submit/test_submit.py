@@ -264,7 +264,7 @@ def test_a_base_that_moved_in_the_touched_file_asks_for_the_proofs_again(
 ) -> None:
     hub.advance(MODEL, "# more\n" + (hub.clone / MODEL).read_text())
     assert main(["submit", "0001", str(hub.clone)]) == 3
-    assert f"stale: {MODEL} is another file in this tree" in capsys.readouterr().err
+    assert f"but {MODEL} is another file in this tree" in capsys.readouterr().err
 
 
 def test_a_base_that_has_the_fix_already_is_refused(

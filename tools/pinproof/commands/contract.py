@@ -164,6 +164,8 @@ def _moved(
     cached: bool,
 ) -> Report:
     """The report with one library moved, less what fails already."""
+    import msgspec
+
     from pinproof.contract.check import check_tree
     from pinproof.contract.watchlist import find
 
@@ -178,7 +180,9 @@ def _moved(
     then.calls = [
         c for c in then.calls if c.library == library and (c.file, c.line, c.col, c.callee) not in already
     ]
-    then.libraries = [u for u in then.libraries if u.library == library]
+    then.libraries = [
+        msgspec.structs.replace(u, source="given as --with") for u in then.libraries if u.library == library
+    ]
     then.unchecked = [u for u in then.unchecked if u.library == library]
     return then
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,5 +40,7 @@ def keep_results(
             continue
         try:
             note(f"recorded {os.path.relpath(keep(patch, tree, result, folder))}")
-        except PermissionError as error:  # an installed pinproof's own patches may belong to root
+        except OSError as error:  # an installed pinproof's own patches may belong to root
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise
             note(f"not recorded: {error.strerror}: {error.filename}")

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import re
 import tempfile
+import textwrap
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
@@ -222,10 +223,9 @@ def _fetched(watched: Watched, commit: str, url: str | None) -> Snapshot:
             git(fetch, cwd=root, transport="https", timeout_s=_FETCH_S)
             git(["-c", "core.symlinks=false", "checkout", "-q", "FETCH_HEAD"], cwd=root)
         except InputError as error:
-            reason = error.message.strip().splitlines()[-1]
-            raise CannotCheck(
-                f"{cannot}, and git cannot fetch it ({reason[:120]})", hint=hint(watched)
-            ) from error
+            reason = error.message.strip().splitlines()[-1].rpartition("fatal: ")[2]
+            reason = textwrap.shorten(reason, 160, placeholder=" ...")
+            raise CannotCheck(f"{cannot}, and git cannot fetch it ({reason})", hint=hint(watched)) from error
         found = from_folder(watched, root)
     return msgspec.structs.replace(found, version=commit, source=f"{url} at {commit[:12]}")
 

@@ -26,7 +26,7 @@ def _origin(value: str) -> str | None:
     kind, _, rest = value.partition(", ")
     if kind in ("upstream", "backport", "vendor", "other") and _URL.fullmatch(rest):
         return None
-    return "must be `upstream, URL` (or backport, vendor, other)"
+    return "must be `upstream, URL` (or `backport, URL`, `vendor, URL`, `other, URL`)"
 
 
 def _status(value: str) -> str | None:

@@ -71,7 +71,7 @@ def load_patch(path: Path) -> Patch:
         InputError: it does not exist, is no plain file, or is malformed.
     """
     if not path.exists():
-        raise InputError(f"{path} does not exist", hint="see the names in patches/vllm/series")
+        raise InputError(f"{path} does not exist", hint=f"see the names in {path.parent / 'series'}")
     if not path.is_file():  # a pipe would wait for ever, /dev/zero never ends
         raise InputError(f"{path} is no patch file: it is a folder or a device")
     with path.open("rb") as stream:

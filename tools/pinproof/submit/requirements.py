@@ -136,7 +136,7 @@ def _judge(
 ) -> tuple[State, str]:
     fresh = freshness(made, patch, tree, policy, now)
     if fresh.state == "stale":
-        return "stale", f"{made.outcome} on {made.date[:10]}, stale: {fresh.reason}"
+        return "stale", f"{made.outcome} on {made.date[:10]}, but {fresh.reason}"
     if made.outcome == "pass":
         return "met", made.summary
     if made.outcome in ("fail", "error"):
