@@ -66,7 +66,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    from pinproof.console import note
+    from pinproof.console import note, typed
     from pinproof.errors import PinproofError
 
     try:
@@ -74,7 +74,7 @@ def _run(name: str, arguments: list[str]) -> int:
     except PinproofError as error:
         note(f"pinproof {name}: {error.message}")
         if error.hint:
-            note(f"  -> {error.hint}")
+            note(f"  -> {typed(error.hint)}")
         return int(error.exit_code)
     except KeyboardInterrupt:
         note(f"pinproof {name}: interrupted; nothing was left half done")

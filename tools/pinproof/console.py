@@ -43,6 +43,20 @@ def say(text: str = "") -> None:
     sys.stdout.write(clean(text) + "\n")
 
 
+def typed(command: str) -> str:
+    """A `pinproof ...` command as it can be typed here: by its path where it is not on PATH (a checkout)."""
+    import os
+    import shutil
+
+    program = sys.argv[0]
+    if not command.startswith("pinproof ") or os.path.basename(program) != "pinproof":
+        return command
+    found = shutil.which("pinproof")
+    if found is not None and os.path.realpath(found) == os.path.realpath(program):
+        return command
+    return min(program, os.path.relpath(program), key=len) + command.removeprefix("pinproof")
+
+
 def say_labelled(label: str, text: str) -> None:
     """Print `  label   text`; on a terminal wrapped to its width, the label standing out to the left."""
     indent = f"  {label:9} "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
 from pinproof.errors import InputError
@@ -88,4 +89,18 @@ def libraries(args: argparse.Namespace) -> dict[str, str]:
                 f"--library {text!r} is not NAME=SPEC", hint="e.g. --library deep_gemm=../DeepGEMM"
             )
         found[name] = spec
+    if found:
+        _check_watched(found)
     return found
+
+
+def _check_watched(names: Iterable[str]) -> None:
+    """Refuse a library that is not watched: a typo would otherwise go unnoticed."""
+    from pinproof.contract.watchlist import shipped
+
+    known = {watched.name for watched in shipped()}
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"--library: {name} is no watched library", hint=f"one of: {', '.join(sorted(known))}"
+            )

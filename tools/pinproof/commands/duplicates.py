@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _decide(args: argparse.Namespace) -> int:
     """Store a human's reason for one patch and one pull request of the index."""
-    from pinproof.console import say
+    from pinproof.console import say, typed
     from pinproof.duplicates import decisions
     from pinproof.duplicates.scan import looked_at
     from pinproof.duplicates.subject import describe
@@ -107,5 +107,5 @@ def _decide(args: argparse.Namespace) -> int:
     )  # fmt: skip
     decisions.record(folder, decision)
     say(f"{patch.name}: #{number} is no duplicate ({folder / decisions.FILE})")
-    say(f"  -> pinproof duplicates {args.patch}")
+    say(f"  -> {typed(f'pinproof duplicates {args.patch}')}")
     return 0

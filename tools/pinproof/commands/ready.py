@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_libraries, add_patch_and_tree, libraries, patch_and_tree
 from pinproof.commands.recording import keep_results
-from pinproof.console import emit_json, note, say, say_labelled, table
+from pinproof.console import emit_json, note, say, say_labelled, table, typed
 from pinproof.errors import Exit, InputError
 from pinproof.gate import GATES, Outcome, exit_code
 
@@ -42,6 +42,10 @@ _WORDS: dict[State, str] = {
     "failed": "fail",
     "skipped": "skip",
 }
+
+
+# A title or a review is no proof that could fail: it is still to be made.
+_STEPS: dict[State, str] = {**_WORDS, "failed": "unmet", "missing": "to do"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,11 +137,12 @@ def _show(job: MainJob, items: list[Requirement], tree: Tree, *, dry_run: bool) 
         table(("before it is submitted", "state", "why", "to clear it"), [_row(item) for item in rest])
     if step.action == "write" and not dry_run:
         say()
-        say(f"take it back with: tools/apply.sh --revert {tree.name}")
+        say(f"take it back with: {typed(f'pinproof apply --revert {tree.name}')}")
 
 
 def _row(item: Requirement) -> tuple[str, str, str, str]:
-    return item.item, _WORDS[item.state], item.why, (item.clear or "") if item.open else ""
+    words = _WORDS if item.item in GATES else _STEPS
+    return item.item, words[item.state], item.why, typed(item.clear) if item.open and item.clear else ""
 
 
 def _exit(items: list[Requirement]) -> Exit:

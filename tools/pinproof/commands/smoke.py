@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import msgspec
 
-    from pinproof.console import emit_json, say, table
+    from pinproof.console import emit_json, say, table, typed
     from pinproof.gate import exit_code
     from pinproof.smoke.ladder import smoke_gate
 
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
           [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs])  # fmt: skip
     say(gate.summary)
     if gate.clear:
-        say(f"  -> {gate.clear}")
+        say(f"  -> {typed(gate.clear)}")
     return int(exit_code([gate]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pinproof.console import clean, say, table
+from pinproof.console import clean, say, table, typed
 from pinproof.gate import GateResult
 
 _LONGEST_TITLE = 90
@@ -28,7 +28,7 @@ def show(result: GateResult) -> None:
     else:
         say("nothing in the index comes near the patch")
     if result.clear:
-        say(f"  -> {result.clear}")
+        say(f"  -> {typed(result.clear)}")
 
 
 def _search_row(search: dict[str, Any]) -> list[str]:

@@ -62,16 +62,16 @@ def plan_apply(
     todo: list[Patch] = []
     contents: dict[str, bytes | None] = {}
     merged = False
-    refusal: Refused | None = None
+    refusals: list[Refused] = []
     for patch in patches:
         state = tree.with_changes(contents)
         verdict = judge(patch, state, libraries)
         if verdict.verdict == "applied":
             steps.append(_step(verdict, "nothing", "already applied"))
         elif verdict.verdict in _REFUSALS and not force:
-            refusal = _refusal(verdict, patch, state)
+            refusals.append(_refusal(verdict, patch, state))
             if named:
-                raise refusal
+                raise refusals[-1]
             steps.append(_step(verdict, "nothing", f"{verdict.verdict}: {verdict.sentence}"))
         else:
             after, was_merged = _text(verdict, patch, state, force=force, three_way=three_way)
@@ -79,8 +79,9 @@ def plan_apply(
             contents.update(after)
             todo.append(patch)
             steps.append(_step(verdict, "write", _write_note(verdict, merged=was_merged)))
-    if refusal is not None and not todo and all(step.note != "already applied" for step in steps):
-        raise refusal
+    if refusals and not todo and all(step.note != "already applied" for step in steps):
+        hint = refusals[0].hint if len(refusals) == 1 else "name a patch to see what can be done about it"
+        raise Refused("; ".join(refusal.message for refusal in refusals), hint=hint)
     return Plan(steps=tuple(steps), contents=contents, patches=tuple(todo), merged=merged)
 
 
@@ -158,7 +159,7 @@ def _write_note(verdict: Verdict, *, merged: bool) -> str:
 def _refusal(verdict: Verdict, patch: Patch, tree: Tree) -> Refused:
     hint = None
     if verdict.verdict == "unknown":
-        hint = "give the library: --library deep_gemm=PATH (a clone or a package folder)"
+        hint = "give the library: --library deep_gemm=PATH (a clone or a package folder) or deep_gemm=vllm==0.28.0"
     elif text_state(tree, patch) == "applies":
         hint = "--force applies it all the same"
     return Refused(f"{patch.name} is {verdict.verdict} on {tree.name}: {verdict.sentence}", hint=hint)

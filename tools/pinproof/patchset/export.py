@@ -93,8 +93,19 @@ def _taken_out(series: Sequence[Patch], tree: Tree, contents: Contents) -> dict[
         try:
             state.update(contents_after(tree.with_changes(state), patch, reverse=True))
         except Conflict:
-            contents_after(tree.with_changes(state), patch)
+            _refuse_neither(patch, tree.with_changes(state))
     return state
+
+
+def _refuse_neither(patch: Patch, tree: Tree) -> None:
+    """Raise Conflict unless the patch, which is not in the tree, applies to it."""
+    try:
+        contents_after(tree, patch)
+    except Conflict as error:
+        raise Conflict(
+            f"{patch.name} is neither in {tree.name} nor does it apply: {error.message}",
+            hint="to refresh a patch, edit a git tree that has it applied and do not commit the edit",
+        ) from error
 
 
 def _committed(tree: Tree, paths: Iterable[str]) -> dict[str, bytes | None] | None:
