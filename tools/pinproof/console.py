@@ -49,7 +49,7 @@ def typed(command: str) -> str:
     import shutil
 
     program = sys.argv[0]
-    if not command.startswith("pinproof ") or os.path.basename(program) != "pinproof":
+    if not command.startswith("pinproof ") or program.rpartition(os.sep)[2] != "pinproof":
         return command
     found = shutil.which("pinproof")
     if found is not None and os.path.realpath(found) == os.path.realpath(program):

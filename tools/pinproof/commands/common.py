@@ -101,6 +101,5 @@ def _check_watched(names: Iterable[str]) -> None:
     known = {watched.name for watched in shipped()}
     for name in names:
         if name not in known:
-            raise InputError(
-                f"--library: {name} is no watched library", hint=f"one of: {', '.join(sorted(known))}"
-            )
+            hint = f"one of: {', '.join(sorted(known))}"
+            raise InputError(f"--library: {name} is no watched library", hint=hint)
