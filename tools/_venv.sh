@@ -25,15 +25,16 @@ make_venv() {
     return 1
 }
 
-install_venv() {
+install_venv() (
+    cd "$repo" || return # a path given to -e must hold no brackets: they would name extras
     if command -v uv >/dev/null 2>&1 && uv --version >/dev/null 2>&1; then
         is_whole || uv venv --quiet --clear --python "$python" "$venv" || return
-        uv pip install --quiet --python "$venv/bin/python" -e "$repo${extras:-}"
+        uv pip install --quiet --python "$venv/bin/python" -e ".${extras:-}"
     else
         is_whole || "$python" -m venv --clear "$venv" || return
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e "$repo${extras:-}"
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".${extras:-}"
     fi
-}
+)
 
 # A .venv that runs is never cleared, whoever made it.
 is_whole() {
@@ -61,8 +62,9 @@ take_lock() {
         fi
         holder=$(cat "$lock/pid" 2>/dev/null || echo '')
         [ -n "$holder" ] && nameless=0 || nameless=$((nameless + 1))
-        if [ "$nameless" -ge 10 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
-            rm -rf "$lock"
+        if [ "$nameless" -ge 25 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
+            # Looked at again: the holder may have ended well, and the lock be another's by now.
+            [ "$(cat "$lock/pid" 2>/dev/null || echo '')" = "$holder" ] && rm -rf "$lock"
         elif [ "$waits" -eq 10 ]; then
             printf 'pinproof: waiting for process %s, which makes .venv (it ended? rm -rf %s)\n' "$holder" "$lock" >&2
         fi
