@@ -1,22 +1,44 @@
 # Sourced by the doors: makes .venv on first use and sets $pinproof to the command in it.
 # Needs python3 >= 3.10 and nothing else; uv is used when present because it is quicker.
-set -eu
-repo=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+# Every failure leaves by `exit` with its own code: `set -e` is off on the left of the doors' `&&`.
+repo=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 2
 venv=$repo/.venv
+lock=$repo/.venv.lock
 pinproof=$venv/bin/pinproof
 stamp=$venv/.ready${extras:+-dev}
 
+# A checkout that was moved or whose Python has gone holds a .venv that cannot run.
+is_ready() {
+    [ -e "$stamp" ] && [ -x "$venv/bin/python" ] && ! [ "$repo/pyproject.toml" -nt "$stamp" ] || return 1
+    [ -L "$venv" ] && return # somebody else's
+    made_at=
+    IFS= read -r made_at <"$stamp" || :
+    [ "${made_at:-$repo}" = "$repo" ]
+}
+
 make_venv() {
     printf 'pinproof: making %s (once)\n' "$venv" >&2
-    log=$repo/.venv.lock/log
+    python=$(find_python) || return 1
+    install_venv >"$lock/log" 2>&1 && printf '%s\n' "$repo" >"$stamp" && return
+    cat "$lock/log" >&2
+    printf 'pinproof: could not make %s; see above, and run the same command again\n' "$venv" >&2
+    return 1
+}
+
+install_venv() (
+    cd "$repo" || return # a path given to -e must hold no brackets: they would name extras
     if command -v uv >/dev/null 2>&1 && uv --version >/dev/null 2>&1; then
-        [ -x "$venv/bin/python" ] || uv venv --quiet --python "$(find_python)" "$venv"
-        uv pip install --quiet --python "$venv/bin/python" -e "$repo${extras:-}" >"$log" 2>&1
+        is_whole || uv venv --quiet --clear --python "$python" "$venv" || return
+        uv pip install --quiet --python "$venv/bin/python" -e ".${extras:-}"
     else
-        [ -x "$venv/bin/python" ] || "$(find_python)" -m venv "$venv"
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e "$repo${extras:-}" >"$log" 2>&1
-    fi || { cat "$log" >&2; printf 'pinproof: could not make %s; run the same command again when the network is back\n' "$venv" >&2; return 1; }
-    touch "$stamp"
+        is_whole || "$python" -m venv --clear "$venv" || return
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".${extras:-}"
+    fi
+)
+
+# A .venv that runs is never cleared, whoever made it.
+is_whole() {
+    [ -L "$venv" ] || "$venv/bin/python" -c '' 2>/dev/null
 }
 
 find_python() {
@@ -30,20 +52,34 @@ find_python() {
     return 1
 }
 
-# Two first runs at once: the second waits for the first. A holder that died leaves a dead pid.
-if [ ! -e "$stamp" ] || [ "$repo/pyproject.toml" -nt "$stamp" ]; then
-    until mkdir "$repo/.venv.lock" 2>/dev/null; do
-        holder=$(cat "$repo/.venv.lock/pid" 2>/dev/null || echo '')
-        if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
-            rm -rf "$repo/.venv.lock"
+# Two first runs at once: the second waits for the first. A holder that died leaves a dead pid, or none.
+take_lock() {
+    nameless=0 waits=0
+    until mkdir "$lock" 2>/dev/null; do
+        if ! [ -d "$lock" ] && ! [ -w "$repo" ]; then
+            printf 'pinproof: cannot write %s, where .venv is to be made; use a copy that is yours\n' "$repo" >&2
+            return 1
         fi
+        holder=$(cat "$lock/pid" 2>/dev/null || echo '')
+        [ -n "$holder" ] && nameless=0 || nameless=$((nameless + 1))
+        if [ "$nameless" -ge 25 ] || { [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; }; then
+            # Looked at again: the holder may have ended well, and the lock be another's by now.
+            [ "$(cat "$lock/pid" 2>/dev/null || echo '')" = "$holder" ] && rm -rf "$lock"
+        elif [ "$waits" -eq 10 ]; then
+            printf 'pinproof: waiting for process %s, which makes .venv (it ended? rm -rf %s)\n' "$holder" "$lock" >&2
+        fi
+        waits=$((waits + 1))
         sleep 0.2
     done
-    trap 'rm -rf "$repo/.venv.lock"' EXIT INT TERM
-    echo $$ >"$repo/.venv.lock/pid"
-    if [ ! -e "$stamp" ] || [ "$repo/pyproject.toml" -nt "$stamp" ]; then
-        make_venv
-    fi
-    rm -rf "$repo/.venv.lock"
+    trap 'rm -rf "$lock"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    echo $$ >"$lock/pid"
+}
+
+if ! is_ready; then
+    take_lock || exit 5
+    is_ready || make_venv || exit 5
+    rm -rf "$lock"
     trap - EXIT INT TERM
 fi

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 from pinproof.cli import main
 from pinproof.drift.findings import Findings
+from pinproof.drift.github import Repository
 from pinproof.drift.issue import LONGEST, MARK, body, title
 from pinproof.drift.publish import BRANCH, STATE_PATH
+from pinproof.drift.publish import publish as report
 from pinproof.drift.state import State, decode_state, encode_state
-from pinproof.errors import InputError
+from pinproof.errors import CannotCheck, InputError
 from pinproof.patchset.patchfile import Patch
 
 from tests.actions.github_server import TOKEN, FakeGitHub, github
@@ -252,8 +255,21 @@ def test_a_body_stays_below_what_github_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"{}", b"[1", b'{"engine": "vllm", "version": "1", "libraries": {"a/b": "1"}}']
+    "raw",
+    [b"", b"{}", b"[1", b'{"engine": "vllm", "version": "1", "libraries": {"a/b": "1"}}', b'{"a":' * 9000],
 )
 def test_a_state_that_is_none_is_refused(raw: bytes) -> None:
     with pytest.raises(InputError, match="no state of the watch"):
         decode_state(raw, "s.json")
+
+
+@pytest.mark.parametrize("answer", ["x", 5, ["x"], [{"user": "x"}], [{"number": None, "body": 5}]])
+def test_an_answer_of_another_shape_is_one_line_and_no_crash(answer: object) -> None:
+    class Odd:
+        name = "o/r"
+
+        def call(self, *_: object, **__: object) -> object:
+            return answer
+
+    with pytest.raises(CannotCheck, match="not what its API describes"):
+        report(cast(Repository, Odd()), hostile("x"))

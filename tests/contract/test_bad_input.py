@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import io
+import os
+import tarfile
+import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pinproof.contract.archive import SourceArchive
 from pinproof.contract.check import check_tree
 from pinproof.contract.scan import imports
+from pinproof.contract.scopes import Scope
+from pinproof.contract.watchlist import parse
 from pinproof.errors import InputError
 from pinproof.tree import open_tree
 
@@ -116,3 +125,92 @@ def test_a_watch_list_with_an_unknown_field_is_refused(tmp_path: Path) -> None:
 )
 def test_imports_are_found_in_bytes(text: bytes, found: list[tuple[str, int, tuple[str, ...]]]) -> None:
     assert [tuple(item) for item in imports(text)] == found
+
+
+def zipped(path: Path, *, flag: int = 0, method: int | None = None, spoil: bool = False) -> Path:
+    """A wheel whose headers or packed bytes say something that zipfile cannot read."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("kernels/__init__.py", LIBRARY)
+    raw = bytearray(path.read_bytes())
+    central, name = raw.index(b"PK\x01\x02"), raw.index(b"kernels/__init__.py")
+    for at, flags, methods in ((0, 6, 8), (central, 8, 10)):
+        raw[at + flags] |= flag
+        raw[at + methods] = raw[at + methods] if method is None else method
+    if spoil:
+        raw[name + 19 : name + 25] = b"\xff" * 6
+    path.write_bytes(raw)
+    return path
+
+
+@pytest.mark.parametrize(
+    "damage", [{"flag": 1}, {"method": 97}, {"spoil": True}], ids=["encrypted", "method", "bytes"]
+)
+def test_a_wheel_that_cannot_be_unpacked_is_a_library_that_cannot_be_had(
+    damage: dict[str, Any], tmp_path: Path
+) -> None:
+    root = write(tmp_path / "tree", {"vllm/__init__.py": "", "vllm/a.py": BAD})
+    wheel = zipped(tmp_path / "kernels-1-py3-none-any.whl", **damage)
+    report = check_tree(open_tree(root), libraries={"kernels": str(wheel)}, watched=[KERNELS])
+    assert [item.library for item in report.unchecked] == ["kernels"]
+    assert "damaged" in report.unchecked[0].reason
+
+
+MODULES = ['"x"', "[1]", "null", '{"names":{"f":["x"]}}', '{"a":' * 5000]
+
+
+@pytest.mark.parametrize("modules", MODULES, ids=range(5))
+def test_a_snapshot_with_a_damaged_module_is_a_library_that_cannot_be_had(
+    modules: str, tmp_path: Path
+) -> None:
+    root = write(tmp_path / "tree", {"vllm/__init__.py": "", "vllm/a.py": BAD})
+    file = tmp_path / "kernels.json"
+    file.write_text(
+        '{"schema":"pinproof.signatures/1","library":"kernels","version":"1","source":"s","modules":{"kernels":'
+        + modules
+        + "}}"
+    )
+    report = check_tree(open_tree(root), libraries={"kernels": str(file)}, watched=[KERNELS])
+    assert "is no snapshot" in report.unchecked[0].reason
+
+
+def test_a_link_that_leads_nowhere_in_a_library_is_passed_over(tmp_path: Path) -> None:
+    root = write(tmp_path / "tree", {"vllm/__init__.py": "", "vllm/a.py": BAD})
+    library = write(tmp_path / "library", {"kernels/__init__.py": LIBRARY})
+    (library / "kernels/gone.py").symlink_to("nowhere")
+    report = check_tree(open_tree(root), libraries={"kernels": str(library)}, watched=[KERNELS])
+    assert [call.file for call in report.failing] == ["vllm/a.py"]
+
+
+def test_a_watch_list_that_nests_too_deep_is_refused() -> None:
+    with pytest.raises(InputError, match="is no watch list"):
+        parse("x = " + "[" * 100_000, "w.toml")
+
+
+def test_a_source_archive_that_is_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinproof.contract.archive._WHOLE", 1000)
+    path = tmp_path / "lib-1.tar.gz"
+    with tarfile.open(path, "w:gz") as archive:
+        for number in range(3):
+            member = tarfile.TarInfo(f"lib-1/lib/m{number}.py")
+            member.size = 400
+            archive.addfile(member, io.BytesIO(b"#" * 400))
+    with pytest.raises(InputError, match="larger than any source"):
+        SourceArchive(path)
+
+
+def test_a_file_whose_name_is_no_utf8_is_checked_and_the_run_not_remembered(tmp_path: Path) -> None:
+    root = write(tmp_path / "tree", {"vllm/__init__.py": ""})
+    (root / "vllm" / os.fsdecode(b"\xff.py")).write_text(BAD)
+    library = write(tmp_path / "library", {"kernels/__init__.py": LIBRARY})
+    for _ in range(2):
+        report = check_tree(
+            open_tree(root), libraries={"kernels": str(library)}, watched=[KERNELS], cached=True
+        )
+        assert len(report.failing) == 1
+
+
+def test_what_may_end_a_function_early_is_looked_for_once_not_by_every_call() -> None:
+    tree = ast.parse("def f(a):\n" + " g()\n" * 50 + " if a: return\n assert a\n if a: pass\n else: pass\n")
+    scope = Scope(Any, tree.body[0], None, "f")  # type: ignore[arg-type]
+    assert [type(step.node) for step in scope.leaving] == [ast.If, ast.Assert]
+    assert scope.leaving is scope.leaving

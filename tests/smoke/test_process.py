@@ -169,3 +169,24 @@ def test_the_children_import_without_pinproof(tmp_path: Path) -> None:
         [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_child_that_prints_without_end_is_stopped_and_its_log_is_bounded(
+    run_body: RunBody, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(process, "_LARGEST_LOG", 100_000)
+    child = run_body("while True:\n    sys.stdout.write('x' * 10_000)\n    sys.stdout.flush()")
+    assert child.returncode == -signal.SIGKILL
+    assert len(child.log) < 101_000
+    assert child.log.endswith(b"more bytes; stopped]\n")
+    assert len(child.tail()) <= 4000
+    assert "stopped, it printed over" in capsys.readouterr().err
+
+
+def test_lines_of_a_report_that_are_no_reports_are_passed_over(run_body: RunBody) -> None:
+    body = (
+        "f = open(job['report'], 'a')\nf.write('{\"event\":\"step\"}\\n' + '[' * 100_000 + '\\n')\nf.close()"
+    )
+    child = run_body(body)
+    assert child.returncode == 0
+    assert [entry["event"] for entry in child.events][-1] == "finished"

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 from pinproof.errors import Refused
-from pinproof.submit.remotes import fetch_base, fork_remote, place, remote_branch, remotes, upstream_remote
+from pinproof.submit.remotes import (
+    Remote,
+    fetch_base,
+    fork_remote,
+    place,
+    remote_branch,
+    remotes,
+    upstream_remote,
+)
 
 from tests.submit.conftest import Hub, git
 
@@ -111,3 +119,18 @@ def test_a_branch_is_seen_on_the_remote_or_not(hub: Hub) -> None:
     fork = next(remote for remote in remotes(hub.clone) if remote.name == "fork")
     assert remote_branch(hub.clone, fork, "main") == git(hub.fork, "rev-parse", "main")
     assert remote_branch(hub.clone, fork, "none") is None
+
+
+def test_a_remote_whose_name_is_an_option_of_git_is_passed_over(hub: Hub, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    name = f"--upload-pack=touch${{IFS}}{marker};:"
+    with (hub.clone / ".git/config").open("a") as config:
+        config.write(f'[remote "{name}"]\n\turl = https://github.com/{UPSTREAM}\n')
+    assert {remote.name for remote in remotes(hub.clone)} == {"upstream", "fork"}
+    # And were it to come through by another way, it would still be no option.
+    evil = Remote(name, f"github.com/{UPSTREAM}", ())
+    with pytest.raises(Refused):
+        fetch_base(hub.clone, evil, "main")
+    with pytest.raises(Refused):
+        remote_branch(hub.clone, evil, "main")
+    assert not marker.exists()

@@ -117,7 +117,7 @@ def test_by_default_everything_is_shown_and_nothing_is_sent(
         "git push --no-follow-tags --no-signed --recurse-submodules=no --receive-pack=git-receive-pack"
         in shown
     )
-    assert f"--force-with-lease={ref}: fork {commit}:{ref}" in shown
+    assert f"--force-with-lease={ref}: -- fork {commit}:{ref}" in shown
     assert "gh pr create --draft --repo vllm-project/vllm --base main" in shown
     assert "Signed-off-by: Test Person <test@example.org>" in shown
     assert "## Test Result" in shown

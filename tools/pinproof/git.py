@@ -88,6 +88,9 @@ def git(
         raise InputError(f"git {args[0]} gave no answer within {timeout_s:g} s") from error
     if check and done.returncode:
         text = done.stderr.decode(errors="replace").strip() or done.stdout.decode(errors="replace").strip()
+        lines = text.splitlines()
+        if len(lines) > 8:  # it prints its whole usage where a repository has gone
+            text = lines[0]
         raise InputError(f"git {args[0]} failed in {cwd}: {text}")
     return done
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pinproof.gates.precommit.run import HookRun, Reader, Session
+from pinproof.gates.precommit.run import HookRun, Reader, Session, _environment
 
 NONCE = "0123456789abcdef"
 OUTPUT = f"""\
@@ -100,3 +101,32 @@ def test_endless_output_is_cut_and_says_by_how_much(size: int) -> None:
     output = read([text], 1)[0].runs[0].output
     assert len(output) < 70_000
     assert ("more characters]" in output) == (size > 70_000)
+
+
+def test_a_hook_that_prints_without_end_is_kept_to_a_bounded_size() -> None:
+    first = f"{NONCE}-0....Failed\n- hook id: a\n- exit code: 1\n\n".encode()
+    last = f"\n{NONCE}-1....Passed\n- hook id: b\n".encode()
+    for flood in (b"y\n" * 32_768, b"x" * 65_536):
+        reader = Reader(NONCE, lambda *event: None)
+        for chunk in (first, *[flood] * 60, last):
+            reader.feed(chunk)
+            assert len(reader._partial) <= 65_536
+        session = reader.session(1)
+        assert session.runs[1].status == "Passed"
+        assert len(session.runs[0].output) < 66_000
+        left_out = int(session.runs[0].output.rsplit("[", 1)[1].split()[0])
+        assert abs(left_out - 59 * 65_536) < 200
+
+
+def test_a_hook_whose_id_holds_lines_of_its_own_is_read_all_the_same() -> None:
+    text = f"{NONCE}-0....Failed\n- hook id: a\n- duration: soon\n- exit code: none\n- exit code: 1\n"
+    session, _ = read([text.encode()], 1)
+    assert (session.runs[0].exit_code, session.runs[0].duration_s) == (1, 0.0)
+
+
+def test_hooks_are_given_no_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "a-token")
+    monkeypatch.setenv("DEPLOY_KEY", "a-key")
+    environment = _environment(tmp_path, tmp_path)
+    assert not {"GITHUB_TOKEN", "DEPLOY_KEY"} & set(environment)
+    assert "PATH" in environment

@@ -193,3 +193,19 @@ def test_a_cache_inside_the_tree_is_not_copied_into_itself(
     for _ in range(2):
         with workspace(tree, {}) as space:
             assert not (space.root / "cache").exists()
+
+
+def test_a_file_whose_name_is_no_utf8_is_copied_and_remembered(tree: Tree) -> None:
+    name = os.fsdecode(b"\xff.txt")
+    (tree.disk_root() / name).write_text("odd")
+    for _ in range(2):
+        with workspace(tree, CHANGES) as space:
+            assert (space.root / name).read_text() == "odd"
+
+
+def test_a_damaged_record_of_the_last_run_copies_all_again(tree: Tree) -> None:
+    with workspace(tree, CHANGES) as space:
+        record = space.root.parent / "stamps"
+    record.write_bytes(b"\x93" * 50)
+    with workspace(tree, CHANGES) as space:
+        assert (space.root / "vllm/a.py").read_bytes() == AFTER

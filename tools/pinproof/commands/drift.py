@@ -106,7 +106,7 @@ def _publish(args: argparse.Namespace) -> int:
         if len(raw) > _LARGEST:
             raise InputError(f"{args.publish}: larger than {_LARGEST >> 20} MiB")
         findings = msgspec.json.decode(raw, type=Findings)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{args.publish} is not what --json printed: {error}") from error
     if not findings.changed:
         say("nothing new")

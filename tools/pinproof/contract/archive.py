@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pinproof.errors import InputError
 # No API is written in files larger than this, nor in more files; an archive that claims so is hostile.
 _LARGEST = 8 * 1024 * 1024
 _MOST = 20_000
+_WHOLE = 256 * 1024 * 1024
 
 
 class SourceArchive:
@@ -23,11 +25,12 @@ class SourceArchive:
 
     def __init__(self, path: Path) -> None:
         self._files: dict[str, bytes] = {}
+        self._bytes = 0
         try:
             with tarfile.open(path, "r:gz") as archive:
                 for member in archive:
                     self._take(archive, member)
-        except (tarfile.TarError, EOFError, OSError) as error:
+        except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
             raise InputError(f"{path.name} is no source archive: {error}") from error
 
     def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
@@ -36,7 +39,8 @@ class SourceArchive:
             parts = parts[1:]
         if not member.isreg() or not parts or not member.name.endswith((".py", ".pyi")) or ".." in parts:
             return
-        if member.size > _LARGEST or len(self._files) > _MOST:
+        self._bytes += member.size
+        if member.size > _LARGEST or len(self._files) > _MOST or self._bytes > _WHOLE:
             raise InputError(f"{member.name[:80]} is larger than any source file; not read")
         stream = archive.extractfile(member)
         if stream is not None:
@@ -62,7 +66,7 @@ class WheelArchive:
     def __init__(self, path: Path) -> None:
         try:
             self._zip = zipfile.ZipFile(path)
-        except (zipfile.BadZipFile, OSError) as error:
+        except (zipfile.BadZipFile, OSError, ValueError, RuntimeError) as error:
             raise InputError(f"{path.name} is no wheel: {error}") from error
         self._sizes = {info.filename: info.file_size for info in self._zip.infolist() if not info.is_dir()}
 
@@ -78,7 +82,8 @@ class WheelArchive:
             raise InputError(f"{path[:80]} is larger than any source file; not read")
         try:
             return self._zip.read(path)
-        except (zipfile.BadZipFile, OSError, ValueError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
+            # RuntimeError: encrypted, or packed in a way that zipfile does not know
             raise InputError(f"{path[:80]} is damaged: {error}") from error
 
     def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:

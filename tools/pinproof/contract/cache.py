@@ -56,7 +56,7 @@ def load(path: Path, basis: str) -> Saved | None:
     """
     try:
         found = _decoder.decode(path.read_bytes())
-    except (OSError, msgspec.DecodeError):
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
         return None
     stale = any(u.pinned for u in found.unchecked) and time.time() - found.at > memory.REFUSED_S
     return found if found.basis == basis and not stale else None
@@ -64,7 +64,7 @@ def load(path: Path, basis: str) -> Saved | None:
 
 def save(path: Path, found: Saved) -> None:
     """Keep a run for the next one, written in one step so that no crash leaves half. No error if it fails."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, UnicodeEncodeError):  # a file's name may be no UTF-8
         atomic_write(path, msgspec.msgpack.encode(msgspec.structs.replace(found, at=time.time())))
 
 

@@ -145,7 +145,9 @@ def from_file(watched: Watched, path: Path) -> Snapshot:
         return found
     try:
         found = snapshots.decode(path.read_bytes())
-    except msgspec.DecodeError as error:
+        for module in found.modules.values():  # read one by one later, when it is too late to complain
+            snapshots.decode_module(module)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is no snapshot: {error}", hint="pinproof snapshot makes one") from error
     if found.library != watched.name:
         raise InputError(f"{path} is a snapshot of {found.library}, not of {watched.name}")
@@ -184,7 +186,7 @@ def from_commit(watched: Watched, commit: str, url: str | None, *, pin: Pin | No
     if found is not None:
         return msgspec.structs.replace(found, source=f"snapshot of {found.version[:8]} ({found.source})")
     cached = memory.signature_file(watched.name, _cache_key(commit, url))
-    with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+    with contextlib.suppress(OSError, msgspec.DecodeError):
         return snapshots.decode(cached.read_bytes())
     if pin is not None:
         _refuse_other_hosts(pin)
@@ -282,7 +284,7 @@ def from_release(watched: Watched, projects: Iterable[str], version: str) -> Sna
     failure: PinproofError | None = None
     for project in projects:
         cached = memory.signature_file(project, version)
-        with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
+        with contextlib.suppress(OSError, msgspec.DecodeError):
             return snapshots.decode(cached.read_bytes())
         try:
             found = _read_release(watched, project, version)

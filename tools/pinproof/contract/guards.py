@@ -198,11 +198,11 @@ def _by_test(
 
 def _left_before(scope: Scope, path: Path, order: int) -> Iterator[tuple[ast.expr, bool, Step]]:
     """Tests that were passed on the way: `if not probe: return` above, and asserts."""
-    for step in scope.steps:
+    for step in scope.leaving:
         if step.order >= order or step.path != path[: len(step.path)]:
             continue
         node = step.node
-        if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], _LEAVES):
+        if isinstance(node, ast.If) and isinstance(node.body[-1], _LEAVES):
             if not any(arm.node is node for arm in path):
                 yield node.test, False, step
         elif isinstance(node, ast.Assert):

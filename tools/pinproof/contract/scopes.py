@@ -111,6 +111,7 @@ class Scope:
     __slots__ = (
         "_bindings",
         "_inner",
+        "_leaving",
         "_steps",
         "age",
         "arguments",
@@ -141,6 +142,7 @@ class Scope:
         self.fixed: bool = True if parent is None else parent.fixed
         self._inner: dict[int, Scope] = {}
         self._steps: list[Step] | None = None
+        self._leaving: list[Step] | None = None
         self._bindings: dict[str, list[Binding]] | None = None
 
     def inner(self, node: Owner, name: str, step: Step | None = None) -> Scope:
@@ -165,6 +167,17 @@ class Scope:
         if self._steps is None:
             self._steps = [] if isinstance(self.node, ast.Lambda) else flatten(self.node.body)
         return self._steps
+
+    @property
+    def leaving(self) -> list[Step]:
+        """The statements that may decide whether those after them run: an if without else, an assert."""
+        if self._leaving is None:  # asked for by every call of the scope
+            self._leaving = [
+                step for step in self.steps
+                if isinstance(step.node, ast.Assert)
+                or (isinstance(step.node, ast.If) and not step.node.orelse)
+            ]  # fmt: skip
+        return self._leaving
 
     @property
     def bindings(self) -> dict[str, list[Binding]]:

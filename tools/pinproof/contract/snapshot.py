@@ -47,7 +47,10 @@ def decode(data: bytes) -> Snapshot:
     Raises:
         msgspec.DecodeError: they are no snapshot of this schema.
     """
-    found = _snapshot_decoder.decode(data)
+    try:
+        found = _snapshot_decoder.decode(data)
+    except (RecursionError, UnicodeDecodeError) as error:
+        raise msgspec.DecodeError(str(error)) from error
     if found.schema != SCHEMA:
         raise msgspec.DecodeError(f"schema {found.schema}, expected {SCHEMA}")
     return found

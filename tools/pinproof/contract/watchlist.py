@@ -93,7 +93,7 @@ def parse(text: str, name: str) -> _File:
         import tomli as tomllib
     try:
         return msgspec.convert(tomllib.loads(text), _File)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
         raise InputError(f"{name} is no watch list: {error}", hint="see docs/contract-gate.md") from error
 
 

@@ -82,7 +82,7 @@ class Repository:
             raise CannotCheck(
                 f"GitHub refused {method} {path or self.name} (status {status})", hint=_hint(status)
             ) from None
-        except (GitHubException, ValueError) as error:
+        except (GitHubException, ValueError, OverflowError, RecursionError) as error:
             reason = type(error.__cause__ or error).__name__
             raise CannotCheck(f"cannot talk to GitHub about {self.name} ({reason})") from None
 

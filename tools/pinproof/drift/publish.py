@@ -53,8 +53,14 @@ def publish(repository: Repository, findings: Findings, author: str = BOT) -> st
     Raises:
         CannotCheck: GitHub cannot be reached or refuses.
     """
-    url = _report(repository, findings, author)
-    _save(repository, findings.state)
+    try:
+        url = _report(repository, findings, author)
+        _save(repository, findings.state)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise CannotCheck(
+            f"GitHub's answer is not what its API describes ({type(error).__name__})",
+            hint="is GITHUB_API_URL the right one?",
+        ) from error
     return url
 
 

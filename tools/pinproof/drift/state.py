@@ -38,7 +38,7 @@ def decode_state(raw: bytes, name: str) -> State:
         raise InputError(f"{name}: {len(raw)} bytes, which is no state of the watch")
     try:
         return msgspec.json.decode(raw, type=State)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{name}: is no state of the watch: {error}") from error
 
 

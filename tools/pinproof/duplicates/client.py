@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -34,6 +35,22 @@ class TooHeavy(Exception):
 
 class BadCursor(Exception):
     """The place in a list that we remembered is no longer known."""
+
+
+@contextlib.contextmanager
+def as_described() -> Iterator[None]:
+    """Around reading an answer: one of another shape than GitHub's API describes is a stop, not a crash.
+
+    Raises:
+        Stopped: a field is missing, null or of another type, or the text nests too deep to read.
+    """
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise Stopped(
+            f"GitHub's answer is not what its API describes ({type(error).__name__})",
+            hint="is GITHUB_API_URL the right one?",
+        ) from error
 
 
 class Client:
@@ -132,11 +149,13 @@ class Client:
             return self._github.request(method, url, **request)
         except GitHubException as error:
             self._explain(error, url)
+        except (ValueError, OverflowError):  # githubkit reads the limits' headers without looking at them
+            raise Stopped("GitHub's answer has a header that cannot be read") from None
 
     def _decoded(self, response: Response[Any]) -> Any:
         try:
             return json.loads(response.content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Stopped("GitHub's answer is no JSON; is a proxy in between?") from error
 
     def _explain(self, error: GitHubException, url: str) -> NoReturn:
@@ -181,7 +200,7 @@ class Client:
 
 
 def _seconds(value: str | None, default: int) -> int:
-    return int(value) if value and value.isdecimal() else default
+    return int(value) if value and value.isdecimal() and len(value) < 12 else default
 
 
 def _whether_to_retry(error: GitHubException, count: int) -> RetryOption:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from pinproof.duplicates import tokens
 
 Kind = Literal["pr", "issue"]
+Number = Annotated[int, msgspec.Meta(ge=1, lt=2**53)]
+Moment = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 
 class Pull(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,20 +20,20 @@ class Pull(msgspec.Struct, frozen=True, kw_only=True):
     `files_total` is None where the API does not tell the files; `head` is the last commit.
     """
 
-    number: int
+    number: Number
     kind: Kind
     state: str
     title: str
     body: str
     author: str
-    created: str
-    updated: str
-    closed: str | None
+    created: Moment
+    updated: Moment
+    closed: Moment | None
     head: str | None
     files: tuple[str, ...] = ()
     files_total: int | None = None
-    closes: frozenset[int] = frozenset()
-    mentions: frozenset[int] = frozenset()
+    closes: frozenset[Number] = frozenset()
+    mentions: frozenset[Number] = frozenset()
     code: frozenset[str] = frozenset()
 
 
@@ -84,9 +86,12 @@ def _pull(
     code = tokens.names_in_prose(text) | tokens.compounds(text) | tokens.pinned_values(text)
     code |= {name.lower() for name, _ in tokens.errors(body)}
     code |= tokens.names_in_prose(branch.replace("/", " "))
-    return Pull(
+    found = Pull(
         number=number, kind=kind, state=state, title=title[:400], body=body,
-        author=author, created=created, updated=updated, closed=closed, head=head, files=files,
+        author=whole(author), created=created, updated=updated, closed=closed,
+        head=None if head is None else whole(head), files=files,
         files_total=files_total, closes=frozenset(named.closes | linked),
         mentions=frozenset((named.mentions | linked) - {number}), code=frozenset(sorted(code)[:600]),
     )  # fmt: skip
+    # The server's values may be of any type; what does not fit raises a ValueError here.
+    return msgspec.convert(msgspec.structs.asdict(found), Pull)

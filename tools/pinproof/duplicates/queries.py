@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from pinproof.duplicates.client import Client
+from pinproof.duplicates.client import Client, as_described
 from pinproof.duplicates.pulls import Pull, from_graphql, from_rest, whole
 from pinproof.duplicates.tokens import references
 from pinproof.errors import InputError
@@ -60,6 +60,7 @@ class Issue(msgspec.Struct, frozen=True):
     named: tuple[int, ...]
 
 
+@as_described()
 def graphql_page(client: Client, repo: str, which: str, after: str | None, size: int) -> Page:
     """A page of open or closed pull requests with their files, `size` at most.
 
@@ -75,9 +76,23 @@ def graphql_page(client: Client, repo: str, which: str, after: str | None, size:
     found = repository["pullRequests"]
     info = found["pageInfo"]
     pulls = [from_graphql(node, repo) for node in found["nodes"] if node]
-    return Page(pulls, info["endCursor"] if info["hasNextPage"] else None, found["totalCount"])
+    return Page(pulls, _cursor(info), int(found["totalCount"]))
 
 
+def _cursor(info: dict[str, Any]) -> str | None:
+    """Where the next page begins, None on the last one.
+
+    Raises:
+        ValueError: there is a next page, and no way to it: the list must not look read to its end.
+    """
+    if not info["hasNextPage"]:
+        return None
+    if not (isinstance(info["endCursor"], str) and info["endCursor"]):
+        raise ValueError("a next page without a cursor")
+    return info["endCursor"]
+
+
+@as_described()
 def rest_page(client: Client, repo: str, which: str, after: str | None, size: int) -> Page:
     """The same without a token: the REST list, which does not tell the files.
 
@@ -91,6 +106,7 @@ def rest_page(client: Client, repo: str, which: str, after: str | None, size: in
     return Page([from_rest(item, repo) for item in items], str(number + 1) if more else None, None)
 
 
+@as_described()
 def changed_files(client: Client, repo: str, number: int) -> tuple[list[tuple[str, str | None]], bool]:
     """The first hundred changed files of a pull request as (path, patch text or None when left out).
 
@@ -133,6 +149,7 @@ query ($owner: String!, $name: String!{", " + names if names else ""}) {{
 """
 
 
+@as_described()
 def graphql_searches(
     client: Client, repo: str, searches: list[str], issues: list[int]
 ) -> tuple[list[tuple[int, list[Pull]]], list[Issue | None], int]:
@@ -150,12 +167,13 @@ def graphql_searches(
     repository = data["repository"]
     if repository is None:
         raise InputError(f"GitHub has no repository {repo}, or the token may not see it")
+    answers = [data[f"s{at}"] for at in range(len(searches))]
     found = [
-        (data[f"s{at}"]["issueCount"], [from_graphql(node, repo) for node in data[f"s{at}"]["nodes"] if node])
-        for at in range(len(searches))
+        (int(answer["issueCount"]), [from_graphql(node, repo) for node in answer["nodes"] if node])
+        for answer in answers
     ]
     views = [_issue(repository[f"i{at}"], repo) for at in range(len(issues))]
-    return found, views, repository["pullRequests"]["totalCount"]
+    return found, views, int(repository["pullRequests"]["totalCount"])
 
 
 def _issue(node: dict[str, Any] | None, repo: str) -> Issue | None:
@@ -169,12 +187,14 @@ def _issue(node: dict[str, Any] | None, repo: str) -> Issue | None:
     )  # fmt: skip
 
 
+@as_described()
 def rest_search(client: Client, repo: str, search: str) -> tuple[int, list[Pull]]:
     """One search without a token."""
     answer, _ = client.rest("/search/issues", q=search, per_page=20)
-    return answer["total_count"], [from_rest(item, repo) for item in answer["items"]]
+    return int(answer["total_count"]), [from_rest(item, repo) for item in answer["items"]]
 
 
+@as_described()
 def rest_issue(client: Client, repo: str, number: int) -> Issue | None:
     """One issue without a token, its comments counted but not read."""
     try:

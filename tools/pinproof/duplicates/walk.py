@@ -11,6 +11,8 @@ from pinproof.duplicates.index import Index
 from pinproof.duplicates.queries import PAGE, Page
 
 _SMALLEST_PAGE = 10
+# Far more than any repository has; a list that goes on beyond is no list.
+_MOST_PAGES = 5000
 
 Fetch = Callable[[str | None, int], Page]
 """Gets a page of a list after a cursor, with at most so many items; latest update first."""
@@ -57,6 +59,7 @@ class Walker:
         self._fetch = fetch
         self._on_page = on_page
         self._size = PAGE
+        self._pages = 0
         self.walk = load(index, name)
 
     def run(self, since: str) -> Walk:
@@ -120,9 +123,13 @@ class Walker:
         self._on_page(len(page.pulls))
 
     def _get(self, after: str | None) -> Page:
+        self._pages += 1
         while True:
             try:
-                return self._fetch(after, self._size)
+                page = self._fetch(after, self._size)
+                if (after is not None and page.after == after) or self._pages > _MOST_PAGES:
+                    raise Stopped("GitHub's list goes in circles; what was fetched is kept")
+                return page
             except TooHeavy:
                 if self._size <= _SMALLEST_PAGE:
                     raise Stopped(

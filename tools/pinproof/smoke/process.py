@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import time
@@ -14,13 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from pinproof.console import note
+from pinproof.environment import without_secrets
 from pinproof.errors import CannotCheck
 from pinproof.paths import cache_dir
 from pinproof.smoke.record import sha256
 
 CHILDREN = Path(__file__).parent / "child"
 _GRACE_S = 15.0
-_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|CREDENTIAL|(?:^|_)KEY$", re.IGNORECASE)
+# No log of a run that works comes near; what prints more is stopped, for the disk is not ours to fill.
+_LARGEST_LOG = 64 * 1024 * 1024
 
 
 @dataclass
@@ -56,11 +57,12 @@ class Child:
     def last_step(self) -> str:
         """The step that was under way at the end."""
         steps = self.all("step")
-        return steps[-1]["name"] if steps else "starting"
+        return str(steps[-1].get("name")) if steps else "starting"
 
     def tail(self, lines: int = 8) -> str:
         """The end of what it printed."""
-        return "\n".join(self.log.decode(errors="replace").splitlines()[-lines:])
+        text = self.log[-4000:].decode(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
 
 
 def run_child(
@@ -96,11 +98,11 @@ def run_child(
             raise CannotCheck(
                 f"cannot start {python}: {error.strerror}", hint="give --python /path/to/python"
             ) from error
-        hung = _watch(process, report, start + timeout_s + _GRACE_S, label)
+        hung = _watch(process, (report, log), start + timeout_s + _GRACE_S, label)
     events = _read(report)
     if process.returncode:
         note(f"{label}: its log is {log}")
-    return Child(events, process.returncode, log.read_bytes(), time.monotonic() - start, hung)
+    return Child(events, process.returncode, _text_of(log), time.monotonic() - start, hung)
 
 
 def _launcher(python: str, module: str, nproc: int) -> list[str]:
@@ -120,7 +122,7 @@ def _free_port() -> int:
 
 def environment(base: Path, tree: Path | None, nproc: int) -> dict[str, str]:
     """The child's environment: the caller's less its secrets, with the tree first and caches of our own."""
-    env = {key: value for key, value in os.environ.items() if not _SECRET.search(key)}
+    env = without_secrets(os.environ)
     (base / "path").mkdir(exist_ok=True)
     link = base / "path" / "pinproof_smoke"
     if not link.is_symlink():
@@ -141,14 +143,28 @@ def environment(base: Path, tree: Path | None, nproc: int) -> dict[str, str]:
     return env
 
 
-def _watch(process: subprocess.Popen[bytes], report: Path, deadline: float, label: str) -> bool:
-    """Show steps as they are reported until the child ends; kill it and its workers past the deadline."""
-    shown, hung = 0, False
+def _text_of(log: Path) -> bytes:
+    """What a child printed, without the middle of what is too much to read."""
+    with log.open("rb") as stream:
+        text = stream.read(_LARGEST_LOG)
+        left_out = os.fstat(stream.fileno()).st_size - len(text)
+    return text if left_out <= 0 else text + f"\n[{left_out} more bytes; stopped]\n".encode()
+
+
+def _watch(process: subprocess.Popen[bytes], files: tuple[Path, Path], deadline: float, label: str) -> bool:
+    """Show steps as they are reported until the child ends.
+
+    Past the deadline, or when the report or the log outgrow all bounds, it is killed with its workers.
+    """
+    report, shown, hung = files[0], 0, False
     try:
         while process.poll() is None:
             shown = _show(report, shown, label)
             if time.monotonic() > deadline:
                 hung = True
+                break
+            if any(path.stat().st_size > _LARGEST_LOG for path in files):
+                note(f"{label}: stopped, it printed over {_LARGEST_LOG >> 20} MiB")
                 break
             time.sleep(0.1)
         _show(report, shown, label)
@@ -160,17 +176,19 @@ def _watch(process: subprocess.Popen[bytes], report: Path, deadline: float, labe
 
 
 def _show(report: Path, shown: int, label: str) -> int:
-    steps = [entry for entry in _read(report) if entry["event"] == "step" and entry["rank"] == 0]
+    steps = [entry for entry in _read(report) if entry["event"] == "step" and entry.get("rank") == 0]
     for entry in steps[shown:]:
-        note(f"{label}: {entry['name']}")
+        note(f"{label}: {entry.get('name')}")
     return len(steps)
 
 
 def _read(report: Path) -> list[dict[str, Any]]:
     """The complete lines of a report; a line still being written, or cut off by a crash, is left out."""
     events = []
-    for line in report.read_bytes().splitlines():
-        with contextlib.suppress(ValueError):
+    with report.open("rb") as stream:
+        raw = stream.read(_LARGEST_LOG)
+    for line in raw.splitlines():
+        with contextlib.suppress(ValueError, RecursionError):
             entry = json.loads(line)
             if isinstance(entry, dict) and isinstance(entry.get("event"), str):
                 events.append(entry)

@@ -19,6 +19,7 @@ _HOSTED = re.compile(
     r"|(?:[^/@:]+@)?([^/:]+):(?!//)(.+?)(?:\.git)?/*"
 )
 
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./+@-]{0,99}")
 _TRANSPORT = "https:ssh:http:git:file"
 
 
@@ -58,9 +59,15 @@ def place(url: str) -> str:
 
 
 def remotes(root: Path) -> list[Remote]:
-    """The remotes of a clone, with git's own URL rewriting (insteadOf, pushurl) applied."""
+    """The remotes of a clone, with git's own URL rewriting (insteadOf, pushurl) applied.
+
+    A name that `git remote add` would refuse is passed over: only an edited .git/config holds one, and
+    one that begins with a dash would be an option of git (--upload-pack names a program to run).
+    """
     found = []
-    for name in git_text(["remote"], cwd=root).split():
+    for name in git_text(["remote"], cwd=root).splitlines():
+        if not _NAME.fullmatch(name):
+            continue
         fetches = git_text(["remote", "get-url", "--", name], cwd=root)
         pushes = git_text(["remote", "get-url", "--push", "--all", "--", name], cwd=root).splitlines()
         found.append(Remote(name, place(fetches), tuple(place(url) for url in pushes)))
@@ -141,7 +148,7 @@ def fetch_base(root: Path, upstream: Remote, branch: str) -> str:
     kept = "refs/pinproof/base"
     done = network_git(
         ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--refmap=",
-         "--upload-pack=git-upload-pack", upstream.name, f"+refs/heads/{branch}:{kept}"],
+         "--upload-pack=git-upload-pack", "--", upstream.name, f"+refs/heads/{branch}:{kept}"],
         root=root,
     )  # fmt: skip
     if done.returncode:
@@ -159,7 +166,7 @@ def remote_branch(root: Path, remote: Remote, branch: str) -> str | None:
         Refused: the remote cannot be reached.
     """
     done = network_git(
-        ["ls-remote", "--upload-pack=git-upload-pack", remote.name, f"refs/heads/{branch}"], root=root
+        ["ls-remote", "--upload-pack=git-upload-pack", "--", remote.name, f"refs/heads/{branch}"], root=root
     )
     if done.returncode:
         raise Refused(f"cannot reach {remote.name}: {last_line(done)}")

@@ -58,7 +58,7 @@ def plan(prepared: Prepared, *, fork: str | None = None, body_file: Path | None 
     ref = f"refs/heads/{branch.name}"
     push = ("push", "--no-follow-tags", "--no-signed", "--recurse-submodules=no",
             "--receive-pack=git-receive-pack", f"--force-with-lease={ref}:{seen or ''}",
-            remote.name, f"{branch.commit}:{ref}")  # fmt: skip
+            "--", remote.name, f"{branch.commit}:{ref}")  # fmt: skip
     create = ("gh", "pr", "create", "--draft", "--repo", policy.upstream, "--base", policy.base,
               "--head", f"{remote.owner}:{branch.name}", "--title", prepared.title,
               "--body-file", str(path))  # fmt: skip
@@ -105,12 +105,13 @@ def _open_pull(prepared: Prepared, fork: Remote) -> str | None:
         pulls = json.loads(done.stdout) if done.returncode == 0 else None
         mine = [pull["url"] for pull in pulls or []
                 if pull["headRepositoryOwner"]["login"].lower() == fork.owner.lower()]  # fmt: skip
-    except (ValueError, TypeError, KeyError) as error:
-        raise SendFailed(f"gh pr list said something unexpected ({error})") from error
+        url = None if not mine else _checked_url(mine[0], upstream)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise SendFailed(f"gh pr list said something unexpected ({type(error).__name__})") from error
     if pulls is None:
         raise SendFailed(f"the branch is on the fork; gh pr list failed: {last_line(done)}",
                          hint="gh auth status, then run it again")  # fmt: skip
-    return _checked_url(mine[0], upstream) if mine else None
+    return url
 
 
 def _create(prepared: Prepared, planned: Plan) -> str:

@@ -17,6 +17,7 @@ from typing import IO, Any, Literal
 
 import msgspec
 
+from pinproof.environment import without_secrets
 from pinproof.errors import CannotCheck
 from pinproof.gates.precommit.plan import Plan
 from pinproof.gates.precommit.reach import TRANSPORT
@@ -31,6 +32,7 @@ _PRE_COMMIT = (
 # A first run makes the hooks' environments: vLLM's take 40 s here, minutes on a slow link.
 INSTALL_LIMIT_S = 1800.0
 _MOST_OUTPUT = 64 * 1024
+_NUMBER = re.compile(r"-?[0-9]{1,9}(\.[0-9]{1,9})?")
 
 Watch = Callable[[str, int, str], None]
 """Called with ("start", hook index, ""), ("end", hook index, status) or ("note", -1, a line)."""
@@ -123,7 +125,7 @@ def _config(plans: Sequence[Plan], settings: dict[str, Any], nonce: str) -> byte
 def _environment(root: Path, home: Path) -> dict[str, str]:
     env = {
         key: value
-        for key, value in git_env().items()
+        for key, value in without_secrets(git_env()).items()
         # SKIP would skip hooks behind the gate's back; the others change what pre-commit does
         if key != "SKIP"
         and not key.startswith(("PRE_COMMIT", "_PRE_COMMIT", "GIT_AUTHOR_", "GIT_COMMITTER_"))
@@ -168,6 +170,9 @@ class Reader:
         self._started = re.compile(rf"{nonce}-(\d+)\.+")
         self._ended = re.compile(rf"{nonce}-(\d+)\.+(?:\(no files to check\))?(Passed|Failed|Skipped)")
         self._watch = watch
+        self._nonce = nonce.encode()
+        self._kept = 0
+        self._dropped: dict[int | None, int] = {}
         self._partial = b""
         self._bodies: dict[int, list[str]] = {}
         self._status: dict[int, Literal["Passed", "Failed", "Skipped"]] = {}
@@ -177,7 +182,15 @@ class Reader:
 
     def feed(self, chunk: bytes) -> None:
         """Take in what was printed next."""
-        *lines, self._partial = (self._partial + chunk).split(b"\n")
+        text = self._partial + chunk
+        if self._kept > _MOST_OUTPUT and self._nonce not in text:  # a hook that prints without end
+            self._partial = text[text.rfind(b"\n") + 1 :][:_MOST_OUTPUT]
+            self._dropped[self._last] = self._dropped.get(self._last, 0) + len(text) - len(self._partial)
+            return
+        *lines, self._partial = text.split(b"\n")
+        if len(self._partial) > _MOST_OUTPUT:
+            lines.append(self._partial)
+            self._partial = b""
         for line in lines:
             self._line(line.decode(errors="replace"))
         start = self._started.fullmatch(self._partial.decode(errors="replace"))
@@ -189,10 +202,11 @@ class Reader:
         end = self._ended.fullmatch(line)
         if end is None:
             (self._preamble if self._last is None else self._bodies[self._last]).append(line)
+            self._kept += len(line) + 1
             if self._last is None and line.startswith("[INFO]"):
                 self._watch("note", -1, line.removeprefix("[INFO]").strip())
             return
-        self._last, self.current = int(end[1]), None
+        self._last, self.current, self._kept = int(end[1]), None, 0
         self._status[self._last] = end[2]  # type: ignore[assignment]
         self._bodies[self._last] = []
         self._watch("end", self._last, end[2])
@@ -205,11 +219,13 @@ class Reader:
         )
         last = self._preamble if self._last is None else self._bodies[self._last]
         said = "\n".join([*last[-60:], self._partial.decode(errors="replace")]).strip() if broken else ""
-        runs = {index: _hook_run(status, self._bodies[index]) for index, status in self._status.items()}
+        runs = {index: _hook_run(status, self._bodies[index], self._dropped.get(index, 0))
+                for index, status in self._status.items()}  # fmt: skip
         return Session(runs, ended, self.current, said)
 
 
-def _hook_run(status: Literal["Passed", "Failed", "Skipped"], body: list[str]) -> HookRun:
+def _hook_run(status: Literal["Passed", "Failed", "Skipped"], body: list[str], dropped: int = 0) -> HookRun:
+    """A hook's run from the lines below its status; `dropped` characters of its output were not kept."""
     run = HookRun(status)
     at = 0
     for line in body:
@@ -217,13 +233,13 @@ def _hook_run(status: Literal["Passed", "Failed", "Skipped"], body: list[str]) -
             break
         at += 1
         key, _, value = line[2:].partition(": ")
-        if key == "duration":
+        if key == "duration" and _NUMBER.fullmatch(value.removesuffix("s")):  # a hook's id may hold lines
             run.duration_s = float(value.removesuffix("s"))
-        elif key == "exit code":
-            run.exit_code = int(value)
+        elif key == "exit code" and _NUMBER.fullmatch(value):
+            run.exit_code = int(float(value))
         elif line == "- files were modified by this hook":
             run.modified = True
     output = "\n".join(body[at:]).strip("\n")
-    cut = len(output) - _MOST_OUTPUT
+    cut = len(output) + dropped - _MOST_OUTPUT
     run.output = output if cut <= 0 else f"{output[:_MOST_OUTPUT]}\n[{cut} more characters]"
     return run

@@ -147,7 +147,7 @@ def _sync(
 ) -> dict[str, Stamp]:
     """Copy the files that changed since the last run, and commit them; returns what the tree is now."""
     record = slot / "stamps"
-    old = msgspec.msgpack.decode(record.read_bytes(), type=dict[str, Stamp]) if record.exists() else {}
+    old = _recorded(record)
     own = os.path.relpath(slot.parent, source) + os.sep  # a cache inside the tree must not copy itself
     new = _stamps(source, [name for name in _names(tree, source) if not name.startswith(own)])
     # The patch's own files are always copied: a stamp cannot tell two writes within one clock tick.
@@ -166,8 +166,18 @@ def _sync(
     stage(root, [*(stale if tree.kind == "git" else _tracked(tree, root, stale)), *gone])
     if git_in(root, "diff", "--cached", "--quiet", check=False).returncode or not old:
         commit(root)
-    atomic_write(record, msgspec.msgpack.encode(new))
+    # as bytes: a file's name may be no UTF-8
+    atomic_write(record, msgspec.msgpack.encode({os.fsencode(name): stamp for name, stamp in new.items()}))
     return new
+
+
+def _recorded(record: Path) -> dict[str, Stamp]:
+    """What the copy held after the last run; nothing when the record is damaged: all is copied again."""
+    try:
+        stored = msgspec.msgpack.decode(record.read_bytes(), type=dict[bytes, Stamp])
+    except (FileNotFoundError, msgspec.DecodeError):
+        return {}
+    return {os.fsdecode(name): stamp for name, stamp in stored.items()}
 
 
 def _names(tree: Tree, source: Path) -> list[str]:
