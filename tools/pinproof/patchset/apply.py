@@ -159,7 +159,8 @@ def _write_note(verdict: Verdict, *, merged: bool) -> str:
 def _refusal(verdict: Verdict, patch: Patch, tree: Tree) -> Refused:
     hint = None
     if verdict.verdict == "unknown":
-        hint = "give the library: --library deep_gemm=PATH (a clone, a package folder) or =vllm==0.28.0"elif text_state(tree, patch) == "applies":
+        hint = "give the library: --library deep_gemm=PATH (a clone, a package folder) or =vllm==0.28.0"
+    elif text_state(tree, patch) == "applies":
         hint = "--force applies it all the same"
     return Refused(f"{patch.name} is {verdict.verdict} on {tree.name}: {verdict.sentence}", hint=hint)
 
