@@ -6,6 +6,7 @@ import json
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,17 @@ from pinproof.errors import InputError
 from pinproof.gate import GateResult
 from pinproof.patchset.patchfile import Patch
 from pinproof.submit.evidence import record
-from pinproof.submit.records import CLOCK_SKEW, EvidenceRecord, ReviewRecord, decode, encode, sealed
+from pinproof.submit.records import (
+    CLOCK_SKEW,
+    EvidenceRecord,
+    Line,
+    ReviewRecord,
+    Sha256,
+    Utc,
+    decode,
+    encode,
+    sealed,
+)
 from pinproof.tree import Tree
 
 from tests.submit.conftest import NOW, review_of
@@ -92,3 +103,13 @@ def test_a_deeply_nested_file_is_damaged_not_a_crash() -> None:
 def test_any_bytes_are_a_record_or_an_input_error(raw: bytes) -> None:
     with pytest.raises(InputError):
         decode(raw, ReviewRecord, "review.json", datetime.now(NOW.tzinfo))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [(Line, "one line\n"), (Utc, "2026-11-30T10:00:00Z\n"), (Sha256, "a" * 64 + "\n")],
+)
+def test_a_line_break_after_the_text_is_no_part_of_a_field(kind: Any, text: str) -> None:
+    assert msgspec.convert(text.rstrip("\n"), type=kind) == text.rstrip("\n")
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(text, type=kind)

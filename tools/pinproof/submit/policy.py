@@ -50,7 +50,7 @@ class HumanPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     review: bool
     assistance: bool
-    assistance_trailer: Annotated[str, msgspec.Meta(pattern="^[A-Z][A-Za-z-]+$")]
+    assistance_trailer: Annotated[str, msgspec.Meta(pattern=r"^[A-Z][A-Za-z-]+$(?!\n)")]
     questions: dict[str, str] = {}
 
 
@@ -73,7 +73,7 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """One upstream's demands (policies/*.toml)."""
 
     schema: Literal["pinproof.policy/1"]
-    upstream: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$")]
+    upstream: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9-]+/[A-Za-z0-9._-]+$(?!\n)")]
     base: str
     submit_from: list[str]
     title: TitlePolicy

@@ -12,9 +12,10 @@ from pinproof.errors import InputError
 from pinproof.gate import GateName, Outcome
 from pinproof.tree import Kind
 
-Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-Utc = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
-Line = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+# In Python `$` matches before a last line break too; `(?!\n)` says that none may follow.
+Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
+Utc = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$(?!\n)")]
+Line = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
 
 LARGEST = 4 * 1024 * 1024
 # Clocks of two machines differ; more than this is a wrong clock or a forged date.
@@ -83,7 +84,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Who reviewed, skipped or signs off: as git knows them."""
 
     name: Line
-    email: Annotated[str, msgspec.Meta(pattern=r"^[^@\s<>]{1,100}@[^@\s<>]{1,200}$")]
+    email: Annotated[str, msgspec.Meta(pattern=r"^[^@\s<>]{1,100}@[^@\s<>]{1,200}$(?!\n)")]
 
 
 class HunkReview(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
