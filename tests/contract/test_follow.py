@@ -44,6 +44,15 @@ REACHES = {
     "conditional expression": "import kernels\ny = kernels.f(1, bad=2) if y else None",
     "dict display": "import kernels\nkw = {'bad': 2}\nkernels.f(1, **kw)",
     "dict with a key put in": "import kernels\ndef g():\n    kw = dict()\n    kw['bad'] = 2\n    kernels.f(1, **kw)",
+    "dict comprehension over a literal": (
+        "import kernels\nkw = {k: v for k, v in (('b', 1), ('bad', 2))}\nkernels.f(1, **kw)"
+    ),
+    "dict comprehension over a literal with a test": (
+        "import kernels\ndef g(x):\n    kw = {n: v for n, v in [('bad', x)] if v is not None}\n    kernels.f(1, **kw)"
+    ),
+    "dict comprehension over a list of names": (
+        "import kernels\nkw = {k: 1 for k in ['b', 'bad']}\nkernels.f(1, **kw)"
+    ),
     "dict updated": "import kernels\ndef g():\n    kw = {}\n    kw.update(bad=2)\n    kernels.f(1, **kw)",
     "dict built by a method": (
         "import kernels\nclass A:\n    def kw(self):\n        d = {}\n        d['bad'] = 2\n        return d\n"
@@ -159,6 +168,12 @@ def test_a_name_that_is_not_there_is_found(code: str, tmp_path: Path) -> None:
 
 # What cannot be known, or is true, is never reported.
 SILENT = {
+    "dict comprehension whose keys are computed": (
+        "import kernels\nkw = {k.lower(): v for k, v in (('B', 1), ('BAD', 2))}\nkernels.f(1, **kw)"
+    ),
+    "dict comprehension over what is not a literal": (
+        "import kernels\ndef g(rows):\n    kw = {k: v for k, v in (*rows, ('b', 2))}\n    kernels.f(1, **kw)"
+    ),
     "dunder of a module": "import kernels\nkernels.__file__",
     "two classes, one of them the engine's": (
         "from kernels import W\nclass Mine:\n    def plan(self, **kw): ...\n"

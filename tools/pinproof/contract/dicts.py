@@ -31,6 +31,37 @@ def display(evaluator: Evaluator, node: ast.Dict, at: Position) -> Mapping:
     return found
 
 
+def comprehension(node: ast.DictComp) -> Mapping:
+    """The keys of `{k: v for k, v in (("a", x), ("b", y)) if v is not None}`: a literal's, if it is one."""
+    keys = _literal_keys(node)
+    if keys is None:
+        return _OPEN
+    tests = " and ".join(ast.unparse(test) for test in node.generators[0].ifs)[:80]
+    return Mapping((), tuple((key, tests) for key in keys)) if tests else Mapping(keys)
+
+
+def _literal_keys(node: ast.DictComp) -> tuple[str, ...] | None:
+    generator = node.generators[0]
+    names = generator.target.elts if isinstance(generator.target, ast.Tuple) else [generator.target]
+    rows = generator.iter.elts if isinstance(generator.iter, ast.Tuple | ast.List) else []
+    if len(node.generators) > 1 or not rows or not isinstance(node.key, ast.Name):
+        return None
+    places = [n for n, name in enumerate(names) if isinstance(name, ast.Name) and name.id == node.key.id]
+    if len(places) != 1:
+        return None
+    alone = not isinstance(generator.target, ast.Tuple)
+    found: list[str] = []
+    for row in rows:
+        cells = [row] if alone else row.elts if isinstance(row, ast.Tuple | ast.List) else []
+        if len(cells) != len(names) or any(isinstance(cell, ast.Starred) for cell in cells):
+            return None
+        key = cells[places[0]]
+        if not (isinstance(key, ast.Constant) and isinstance(key.value, str)):
+            return None
+        found.append(key.value)
+    return tuple(dict.fromkeys(found))
+
+
 def constructor(evaluator: Evaluator, node: ast.Call, at: Position) -> Mapping:
     """The keys of `dict(other, a=..., **more)`."""
     found = Mapping(())

@@ -108,6 +108,8 @@ class Evaluator:
             return self.value(node.value, at)
         if isinstance(node, ast.Dict):
             return (dicts.display(self, node, at),)
+        if isinstance(node, ast.DictComp):
+            return (dicts.comprehension(node),)
         if isinstance(node, ast.Tuple | ast.List):
             return self._sequence(node, at)
         if isinstance(node, ast.Lambda):
