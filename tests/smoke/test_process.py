@@ -152,6 +152,16 @@ def test_the_laid_out_tree_comes_before_the_callers_path(
     assert parts == [str(tmp_path / "path"), str(tmp_path / "tree"), "/elsewhere"]
 
 
+def test_the_children_are_this_checkouts_whoever_filled_the_cache(tmp_path: Path) -> None:
+    link = tmp_path / "path" / "pinproof_smoke"
+    link.parent.mkdir()
+    link.symlink_to(tmp_path / "a checkout that is gone")
+    environment(tmp_path, None, 1)
+    assert link.readlink() == process.CHILDREN
+    environment(tmp_path, None, 1)
+    assert link.readlink() == process.CHILDREN
+
+
 def test_an_interpreter_that_cannot_start_is_told_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(CannotCheck, match="cannot start /no/such/python"):
         run_child("/no/such/python", "probe", base=tmp_path, tree=None, timeout_s=5, label="test")

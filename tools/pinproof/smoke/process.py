@@ -125,7 +125,9 @@ def environment(base: Path, tree: Path | None, nproc: int) -> dict[str, str]:
     env = without_secrets(os.environ)
     (base / "path").mkdir(exist_ok=True)
     link = base / "path" / "pinproof_smoke"
-    if not link.is_symlink():
+    if not link.is_symlink() or link.readlink() != CHILDREN:
+        # The cache outlives the checkout that made it: another one, or a moved one, brings its own children.
+        link.unlink(missing_ok=True)
         link.symlink_to(CHILDREN)
     parts = [str(base / "path"), *([str(tree)] if tree else []), *filter(None, [env.get("PYTHONPATH")])]
     env.update(PYTHONPATH=os.pathsep.join(parts), PYTHONUNBUFFERED="1", HF_HUB_OFFLINE="1",
