@@ -50,8 +50,9 @@ def run_main_job(
     with contextlib.nullcontext() if dry_run else tree_lock(tree.disk_root()):
         if not dry_run:
             settle_tree(tree)
-        before = judge(patch, tree, libraries)
         plan = plan_apply([patch], tree, named=True, libraries=libraries)
+        before = plan.steps[0].verdict
+        assert before is not None  # only the steps of a revert have none
         if plan.contents and not dry_run:
             carry_out(plan, tree, series=series)
     patched = tree.with_changes(plan.contents) if dry_run else tree

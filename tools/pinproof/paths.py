@@ -84,16 +84,25 @@ def file_lock(path: Path, *, wait_s: float = 0.0, busy: str = "another run is at
         yield
         return
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    deadline = time.monotonic() + wait_s
     try:
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    raise Refused(f"{busy} ({path})", hint="wait for it to end, then run again") from None
-                time.sleep(0.05)
+        take_lock(fd, wait_s=wait_s, busy=f"{busy} ({path})", hint="wait for it to end, then run again")
         yield
     finally:
         os.close(fd)
+
+
+def take_lock(fd: int, *, wait_s: float, busy: str, hint: str) -> None:
+    """Lock an open file or folder for this process alone, until it is closed.
+
+    Raises:
+        Refused: another process still holds it after `wait_s` seconds.
+    """
+    deadline = time.monotonic() + wait_s
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise Refused(busy, hint=hint) from None
+            time.sleep(0.01)

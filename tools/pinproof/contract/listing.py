@@ -39,9 +39,7 @@ def packages(tree: Tree) -> tuple[str, ...]:
 
 def prefetch(tree: Tree, names: tuple[str, ...]) -> None:
     """Bring a release's Python files here with as few requests as their places in the wheel allow."""
-    fetch = getattr(tree.files, "prefetch", None)
-    if fetch is not None:
-        fetch([path for name in names for path in tree.files.paths(name, ".py")])
+    tree.prefetch(path for name in names for path in tree.files.paths(name, ".py"))
 
 
 def _walk(root: str, folder: str) -> Iterator[Listed]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -87,10 +86,8 @@ def parse(text: str, name: str) -> _File:
     Raises:
         InputError: it is no TOML, or has unknown or mistyped fields.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from pinproof.toml import tomllib
+
     try:
         return msgspec.convert(tomllib.loads(text), _File)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:

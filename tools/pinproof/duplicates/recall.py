@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 
 import msgspec
 
@@ -227,8 +227,3 @@ def _chunks(items: list[int] | list[str]) -> Iterable[list[int] | list[str]]:
 
 def _marks(items: list[int] | list[str]) -> str:
     return ",".join("?" * len(items))
-
-
-def parse_time(text: str) -> datetime:
-    """GitHub's time as a datetime."""
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)

@@ -105,10 +105,7 @@ def lowest_python(tree: Tree) -> Version | None:
 
 
 def _requires_python(tree: Tree) -> str | None:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from pinproof.toml import tomllib
 
     try:
         project = tomllib.loads(tree.read_text("pyproject.toml") or "").get("project", {})

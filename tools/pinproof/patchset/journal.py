@@ -15,11 +15,9 @@ new files, `committed` is rolled forward by finishing the renames.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -27,7 +25,7 @@ from typing import Literal
 import msgspec
 
 from pinproof.errors import InputError, Refused
-from pinproof.paths import atomic_write, default_file_mode, sync_dir
+from pinproof.paths import atomic_write, default_file_mode, sync_dir, take_lock
 from pinproof.tree import check_relative
 
 _JOURNAL = ".pinproof-journal"
@@ -72,24 +70,13 @@ def tree_lock(root: Path) -> Iterator[None]:
         return
     fd = os.open(root, os.O_RDONLY)
     try:
-        _wait_for(fd, root)
+        busy = f"another run is changing {root}"
+        take_lock(fd, wait_s=_LOCK_WAIT_S, busy=busy, hint="wait for it to end")
         _held.add(key)
         yield
     finally:
         _held.discard(key)
         os.close(fd)
-
-
-def _wait_for(fd: int, root: Path) -> None:
-    deadline = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise Refused(f"another run is changing {root}", hint="wait for it to end") from None
-            time.sleep(0.01)
 
 
 def write_all(root: Path, changes: Sequence[Change]) -> None:

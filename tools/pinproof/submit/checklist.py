@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -43,10 +42,7 @@ class Filled(msgspec.Struct, frozen=True):
 
 def load_checklist() -> list[Item]:
     """The items, in order."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from pinproof.toml import tomllib
 
     return msgspec.convert(tomllib.loads(_DATA.read_text("utf-8"))["item"], list[Item])
 

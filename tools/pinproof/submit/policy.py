@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
@@ -92,10 +91,7 @@ def load_policy(spec: str = "vllm") -> Policy:
     Raises:
         InputError: there is none, or it is malformed; the message names the key.
     """
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    from pinproof.toml import tomllib
 
     path = Path(spec) if "/" in spec or spec.endswith(".toml") else _POLICIES / f"{spec}.toml"
     try:
