@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import time
 from pathlib import Path
 
 import msgspec
 
-from pinproof import __version__
+from pinproof import __version__, stamp
 from pinproof.contract import listing, memory
 from pinproof.contract.model import LibraryUsed, Unchecked
 from pinproof.contract.whole import Known, digest
@@ -70,13 +69,7 @@ def save(path: Path, found: Saved) -> None:
 
 def basis(parts: list[object]) -> str:
     """The hash of everything beside the tree's Python files that a result rests on."""
-    return digest(repr([_FORMAT, _program(), *parts]).encode())
-
-
-def _program() -> list[tuple[str, int, int]]:
-    """What tells whether this program itself has changed, as it does where it is developed."""
-    here = sorted(os.scandir(Path(__file__).parent), key=lambda entry: entry.name)
-    return [(e.name, s.st_size, s.st_mtime_ns) for e in here if e.is_file() for s in (e.stat(),)]
+    return digest(repr([_FORMAT, stamp.times(), *parts]).encode())
 
 
 def digests(
