@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pinproof.contract.binding import Arguments, bind
-from pinproof.contract.findings import spelled
+from pinproof.contract.judging.binding import Arguments, bind
 from pinproof.contract.model import Parameter, Place, Signature
+from pinproof.contract.output.findings import spelled
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 

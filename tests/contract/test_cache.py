@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from pinproof.contract import cache
 from pinproof.contract.check import check_tree
 from pinproof.contract.model import Report
+from pinproof.contract.run import cache
 from pinproof.tree import open_tree
 
 from tests.contract.small import KERNELS, drifts, write

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pinproof.contract.library import Library
-from pinproof.contract.snapshot import decode, encode, take
+from pinproof.contract.declared.library import Library
+from pinproof.contract.declared.snapshot import decode, encode, take
 from pinproof.tree import DiskFiles
 
 from tests.contract.small import write

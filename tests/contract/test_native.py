@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pinproof.contract import cplusplus, native, schemas
-from pinproof.contract.fetching import from_folder
-from pinproof.contract.library import Library
+from pinproof.contract.declared.library import Library
+from pinproof.contract.declared.native import cplusplus, schemas
+from pinproof.contract.declared.native import extensions as native
+from pinproof.contract.declared.summary import Function, Module
 from pinproof.contract.model import Report
-from pinproof.contract.summary import Function, Module
+from pinproof.contract.sources.fetching import from_folder
 
 from tests.contract.small import KERNELS, check, drifts, write
 
@@ -209,7 +210,7 @@ class Memory:
 
 def from_binary(binary: bytes) -> Module | None:
     """What a wheel with one compiled extension says about `torch.ops.kernels`."""
-    from pinproof.contract import snapshot
+    from pinproof.contract.declared import snapshot
 
     files = Memory({"kernels/__init__.py": OPS.replace("    ", "").encode(), "kernels/_ext.abi3.so": binary})
     taken = snapshot.take(files, {"kernels": "kernels"}, library="kernels", version="1", source="here")  # type: ignore[arg-type]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from pinproof.cli import main
-from pinproof.contract import sarif
-from pinproof.contract.findings import findings, spelled
 from pinproof.contract.model import Parameter, Place, Signature
+from pinproof.contract.output import sarif
+from pinproof.contract.output.findings import findings, spelled
 
 from tests.contract.small import check, write
 
@@ -179,7 +179,7 @@ def test_a_signature_is_spelled_as_python_shows_it() -> None:
 
 
 def test_every_code_has_its_page() -> None:
-    from pinproof.contract.findings import CODES
+    from pinproof.contract.output.findings import CODES
 
     pages = Path(__file__).parent.parent.parent / "docs/contract-codes"
     assert {page.stem for page in pages.glob("KC*.md")} == set(CODES.values())

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from pinproof.cli import main
-from pinproof.contract import memory
 from pinproof.contract.check import check_tree
-from pinproof.contract.snapshot import decode
+from pinproof.contract.declared.snapshot import decode
+from pinproof.contract.sources import memory
 from pinproof.errors import CannotCheck
 from pinproof.tree import open_tree
 

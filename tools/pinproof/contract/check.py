@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pinproof.contract import cache, spread, whole
-from pinproof.contract.engine import Engine
-from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.listing import prefetch, python_files
+from pinproof.contract.codebase.codebase import Engine
+from pinproof.contract.codebase.listing import prefetch, python_files
+from pinproof.contract.declared.modules import without_gc
+from pinproof.contract.evaluation.evaluator import Evaluator
+from pinproof.contract.judging.siteloop import check_file
 from pinproof.contract.model import Report, Unread
-from pinproof.contract.modules import without_gc
-from pinproof.contract.siteloop import check_file
-from pinproof.contract.sources import Libraries
-from pinproof.contract.watchlist import Watched
-from pinproof.contract.watchlist import shipped as shipped_watchlist
-from pinproof.contract.whole import Known
+from pinproof.contract.run import cache, spread, whole
+from pinproof.contract.run.whole import Known
+from pinproof.contract.sources.libraries import Libraries
+from pinproof.contract.watch.watchlist import Watched
+from pinproof.contract.watch.watchlist import shipped as shipped_watchlist
 from pinproof.tree import Tree
 
 
