@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the tree and show what was found."""
-    from pinproof.contract.declared.modules import without_gc
+    from pinproof.contract.syntax.parse import without_gc
 
     with without_gc():
         return _run(args)

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from pinproof.contract.codebase.codebase import Engine
 from pinproof.contract.codebase.listing import prefetch, python_files
-from pinproof.contract.declared.modules import without_gc
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.judging.siteloop import check_file
 from pinproof.contract.model import Report, Unread
 from pinproof.contract.run import cache, spread, whole
 from pinproof.contract.run.whole import Known
 from pinproof.contract.sources.libraries import Libraries
+from pinproof.contract.syntax.parse import without_gc
 from pinproof.contract.watch.watchlist import Watched
 from pinproof.contract.watch.watchlist import shipped as shipped_watchlist
 from pinproof.tree import Tree

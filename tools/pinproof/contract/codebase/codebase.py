@@ -2,105 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.codebase import listing
 from pinproof.contract.declared.library import Library
-from pinproof.contract.declared.modules import absolute, parse
-from pinproof.contract.declared.signatures import FunctionNode, dotted
 from pinproof.contract.sources.libraries import Libraries
 from pinproof.contract.syntax import scan
-from pinproof.contract.syntax.scopes import Binding, Scope, bound_by, own_expressions, scopes
+from pinproof.contract.syntax.parse import parse
+from pinproof.contract.syntax.scopes import SourceFile, module_of
 from pinproof.contract.watch.watchlist import Watched
 from pinproof.tree import Tree
 
-_SHRINKS = re.compile(rb"(\w+)\s*\.\s*(?:pop|popitem|clear)\s*\(|\bdel\s+(?:\w+\.)*(\w+)\[")
 _PROBES = re.compile(rb"[\"'](\w+)[\"']\s+(?:not\s+)?in\s+(?:[\w.]*signature\(|[\w.]*(?:param|sig))")
-
-
-class SourceFile:
-    """One parsed file of the tree."""
-
-    def __init__(self, path: str, module: str, package: bool, data: bytes, tree: ast.Module) -> None:
-        self.path = path
-        self.module = module
-        self.package = package
-        self.data = data
-        self.tree = tree
-        self.scope = Scope(self, tree, None, module)
-        self._patched: set[str] | None = None
-        self._shrunk: set[str] | None = None
-        self._globals: dict[str, list[tuple[Scope, Binding]]] | None = None
-
-    def absolute(self, source: str | None, level: int) -> str:
-        """The absolute module of a `from ... import` in this file."""
-        return absolute(self.module, self.package, source, level)
-
-    def patched(self) -> set[str]:
-        """Attribute names that this file sets on objects other than `self`."""
-        if self._patched is None:
-            self._patched = set()
-            for scope in scopes(self.scope):
-                for step in scope.steps:
-                    if isinstance(step.node, ast.Assign):
-                        self._patched.update(_set_elsewhere(step.node))
-                    for expression in own_expressions(step.node):
-                        self._patched.update(_patched_by_call(expression))
-        return self._patched
-
-    def shrunk(self) -> set[str]:
-        """Names of objects, their last part, from which this file takes keys out: `x.pop(k)`, `del x[k]`."""
-        if self._shrunk is None:
-            self._shrunk = {m.group(m.lastindex or 0).decode() for m in _SHRINKS.finditer(self.data)}
-        return self._shrunk
-
-    def set_in_functions(self) -> dict[str, list[tuple[Scope, Binding]]]:
-        """Module names that functions bind through `global`."""
-        if self._globals is None:
-            self._globals = {}
-            if b"global " in self.data:
-                self._read_globals(self.scope)
-        return self._globals
-
-    def _read_globals(self, scope: Scope) -> None:
-        for step in scope.steps:
-            if isinstance(step.node, FunctionNode | ast.ClassDef):
-                inner = scope.inner(step.node, step.node.name, step)
-                if not isinstance(step.node, ast.ClassDef):
-                    self._read_function(inner)
-                self._read_globals(inner)
-
-    def _read_function(self, scope: Scope) -> None:
-        names = {n for s in scope.steps if isinstance(s.node, ast.Global) for n in s.node.names}
-        if not names:
-            return
-        assert self._globals is not None
-        for step in scope.steps:
-            for name, binding in bound_by(step):
-                if name in names:
-                    self._globals.setdefault(name, []).append((scope, binding))
-
-
-def _set_elsewhere(node: ast.Assign) -> Iterator[str]:
-    for target in node.targets:
-        if isinstance(target, ast.Attribute):
-            owner = target.value.id if isinstance(target.value, ast.Name) else ""
-            if owner not in ("self", "cls"):
-                yield target.attr
-
-
-def _patched_by_call(expression: ast.expr) -> Iterator[str]:
-    """Names that `setattr(x, "name", ...)`, `patch("a.b.name")` and `patch.object(x, "name")` replace."""
-    for call in ast.walk(expression):
-        if not isinstance(call, ast.Call):
-            continue
-        called = (dotted(call.func) or "").split(".")
-        if called[-1] == "setattr" or "patch" in called[-2:]:
-            for argument in call.args[:2]:
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    yield argument.value.rpartition(".")[2]
 
 
 class Engine:
@@ -241,9 +155,3 @@ class Engine:
         self.parsed += 1
         name, package = module_of(path)
         return SourceFile(path, name, package, data, tree)
-
-
-def module_of(path: str) -> tuple[str, bool]:
-    """The dotted name of a file of the tree, and whether it is a package's `__init__`."""
-    name = path.removesuffix(".py")
-    return name.removesuffix("/__init__").replace("/", "."), name.endswith("/__init__")

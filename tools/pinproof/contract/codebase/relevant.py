@@ -10,9 +10,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from pinproof.contract.codebase.codebase import SourceFile
-from pinproof.contract.declared.signatures import FunctionNode
-from pinproof.contract.syntax.scopes import Scope, loop_targets, scopes
+from pinproof.contract.syntax.bindings import loop_targets
+from pinproof.contract.syntax.nodes import FunctionNode
+from pinproof.contract.syntax.scopes import Scope, SourceFile, scopes
 
 _ROUNDS = 5
 _WALRUS = re.compile(rb"([A-Za-z_]\w*)\s*:=")

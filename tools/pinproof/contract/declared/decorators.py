@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pinproof.contract.declared.signatures import FunctionNode, dotted, own_nodes, parameters, statements
+from pinproof.contract.declared.parameters import parameters
 from pinproof.contract.declared.summary import Wrapper
 from pinproof.contract.model import Parameter
+from pinproof.contract.syntax.nodes import FunctionNode, dotted, own_nodes, statements
 
 _KEEPS = Wrapper()
 # Methods that change a dict in place.

@@ -3,50 +3,15 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import gc
 from collections.abc import Iterator
 
 import msgspec
 
-from pinproof.contract.declared.signatures import (
-    FunctionNode,
-    class_summary,
-    dotted,
-    function,
-    is_overload,
-    own_nodes,
-)
+from pinproof.contract.declared.classes import class_summary
+from pinproof.contract.declared.functions import function, is_overload
 from pinproof.contract.declared.summary import Alias, Class, Entry, Function, Import, Module, Other
-
-# The parser recurses in C and in Python; a file nested deeper than this is not written by people.
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-
-
-@contextlib.contextmanager
-def without_gc() -> Iterator[None]:
-    """Syntax trees are large and hold no cycles worth collecting: the collector only costs time."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
-
-
-def parse(data: bytes) -> ast.Module | str:
-    """The syntax tree of a file, or why it has none (a syntax error, null bytes, absurd nesting)."""
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes in other people's strings are not ours to tell
-            return ast.parse(data)
-    except _UNREADABLE as error:
-        reason = getattr(error, "msg", None) or str(error) or type(error).__name__
-        line = getattr(error, "lineno", None)
-        return f"line {line}: {reason}" if line else str(reason)
+from pinproof.contract.syntax.nodes import FunctionNode, absolute, dotted, own_nodes
+from pinproof.contract.syntax.parse import parse
 
 
 def summarize(
@@ -234,16 +199,6 @@ class _Reader:
     def _globals_updated(self, node: ast.Call) -> None:
         if self.open is None and isinstance(node.func, ast.Attribute) and _is_globals(node.func):
             self.open = f"{self.file}:{node.lineno} sets names through globals()"
-
-
-def absolute(module: str, package: bool, source: str | None, level: int) -> str:
-    """The absolute name of the module in `from <level dots><source> import ...` inside `module`."""
-    if not level:
-        return source or ""
-    parts = module.split(".")
-    keep = len(parts) - (level - 1 if package else level)
-    base = parts[: max(keep, 0)]
-    return ".".join([*base, source] if source else base)
 
 
 def _is_globals(target: ast.expr) -> bool:

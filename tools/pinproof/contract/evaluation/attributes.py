@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from pinproof.contract.declared import callables
-from pinproof.contract.declared.library import Library, Member
-from pinproof.contract.declared.signatures import FunctionNode, dotted
 from pinproof.contract.declared.summary import Function
 from pinproof.contract.evaluation import inherited
+from pinproof.contract.evaluation.lineage import lineage
+from pinproof.contract.evaluation.results import returned
 from pinproof.contract.evaluation.values import (
     UNKNOWN,
     Absent,
@@ -25,15 +25,15 @@ from pinproof.contract.evaluation.values import (
     Unknown,
     Value,
     Values,
+    library_value,
     union,
 )  # fmt: skip
-from pinproof.contract.syntax.scopes import Binding, Scope, put_in
+from pinproof.contract.syntax.bindings import Binding, put_in
+from pinproof.contract.syntax.nodes import FunctionNode, dotted
+from pinproof.contract.syntax.scopes import Scope
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluation.evaluator import Evaluator
-
-# How many bases of a class of the tree are looked through.
-_MOST_BASES = 12
 
 
 def attribute(evaluator: Evaluator, value: Value, name: str) -> Values:
@@ -56,17 +56,6 @@ def attribute(evaluator: Evaluator, value: Value, name: str) -> Values:
     if isinstance(value, Absent):
         return (value,)
     return UNKNOWN
-
-
-def library_value(library: Library, path: str, found: Member) -> Value:
-    """A library's member as a value; `path` is how the tree names it."""
-    if found.kind == "module":
-        return LibraryModule(library, found.module)
-    if found.kind == "open":
-        return OpenMember(library.name, path, found.reason)
-    if found.kind == "absent":
-        return Absent(library, path, found.reason)
-    return LibraryMember(library, path, found)
 
 
 def _library_attribute(value: LibraryMember | LibraryInstance, name: str) -> Values:
@@ -154,8 +143,6 @@ def _read(evaluator: Evaluator, binding: Binding, scope: Scope, value: EngineIns
     if binding.kind == "def" and isinstance(node, FunctionNode):
         names = {(dotted(d) or "").rpartition(".")[2] for d in node.decorator_list}
         if names & {"property", "cached_property"}:
-            from pinproof.contract.evaluation.results import returned
-
             return returned(evaluator, EngineFunction(node, scope, value), {}, keep=True)
         if "staticmethod" not in names:
             found = evaluator.binding(binding, scope)
@@ -163,21 +150,6 @@ def _read(evaluator: Evaluator, binding: Binding, scope: Scope, value: EngineIns
                 EngineFunction(v.node, v.scope, value) if isinstance(v, EngineFunction) else v for v in found
             )
     return evaluator.binding(binding, scope)
-
-
-def lineage(evaluator: Evaluator, value: EngineClass) -> list[EngineClass]:
-    """A class of the tree and those of its bases that are the tree's too, nearest first."""
-    found = [value]
-    for cls in found:
-        for base in cls.node.bases:
-            if len(found) > _MOST_BASES:
-                return found
-            inner = base.value if isinstance(base, ast.Subscript) else base
-            values = evaluator.value(inner, evaluator.at(cls.scope.parent or cls.scope))
-            found.extend(
-                v for v in values if isinstance(v, EngineClass) and all(v.node is not f.node for f in found)
-            )
-    return found
 
 
 def self_assignments(scope: Scope) -> dict[str, list[tuple[Scope, Binding]]]:

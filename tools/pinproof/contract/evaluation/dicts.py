@@ -6,12 +6,14 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.values import NONE, UNKNOWN, Items, Mapping, Unknown, Value, Values
-from pinproof.contract.syntax.scopes import Binding, Path, Scope, Step, dominates, exclusive, own_expressions
+from pinproof.contract.syntax.bindings import Binding, Path, Step, own_expressions
+from pinproof.contract.syntax.flow import dominates, exclusive
+from pinproof.contract.syntax.scopes import Scope
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluation.evaluator import Evaluator
-    from pinproof.contract.evaluation.position import Position
 
 _OPEN = Mapping((), (), True)
 _SOMETIMES = "the dict is one that holds it"
@@ -169,8 +171,6 @@ def _under(change: Mapping, path: Path) -> Mapping:
 
 def _change(evaluator: Evaluator, name: str, step: Step, scope: Scope) -> Mapping | _Taken | None:
     """What one statement does to the dict `name`; None when it leaves it alone."""
-    from pinproof.contract.evaluation.position import Position
-
     node = step.node
     here = Position(scope, step.path, step.order)
     if isinstance(node, ast.Assign):

@@ -6,10 +6,9 @@ import ast
 import builtins
 from collections.abc import Callable, Iterable
 
-from pinproof.contract.codebase.codebase import Engine, SourceFile
+from pinproof.contract.codebase.codebase import Engine
 from pinproof.contract.codebase.relevant import Relevant
 from pinproof.contract.declared.library import Library, Member
-from pinproof.contract.declared.signatures import FunctionNode, alternatives, annotation, dotted
 from pinproof.contract.evaluation import attributes, dicts, results
 from pinproof.contract.evaluation.position import Position, comprehension
 from pinproof.contract.evaluation.values import (
@@ -34,8 +33,10 @@ from pinproof.contract.evaluation.values import (
     Values,
     union,
 )  # fmt: skip
-from pinproof.contract.judging.guards import is_fallback, is_type_checking
-from pinproof.contract.syntax.scopes import Binding, Path, Scope, reaching
+from pinproof.contract.syntax.bindings import Binding, Path
+from pinproof.contract.syntax.flow import is_fallback, is_type_checking, reaching
+from pinproof.contract.syntax.nodes import FunctionNode, alternatives, annotation, dotted
+from pinproof.contract.syntax.scopes import Scope, SourceFile
 from pinproof.contract.watch.watchlist import decorators
 
 # How many calls are followed into one another: a getter through a cache through a factory.

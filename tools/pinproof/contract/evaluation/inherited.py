@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from pinproof.contract.declared.signatures import dotted
-from pinproof.contract.evaluation import attributes
+from pinproof.contract.evaluation.lineage import lineage
+from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.values import (
     UNKNOWN,
     EngineClass,
@@ -17,10 +17,10 @@ from pinproof.contract.evaluation.values import (
     Value,
     Values,
 )  # fmt: skip
+from pinproof.contract.syntax.nodes import dotted
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluation.evaluator import Evaluator
-    from pinproof.contract.evaluation.position import Position
 
 # Bases that hold nothing that is called.
 _INERT = {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"}
@@ -30,7 +30,7 @@ _MAKES = {"__init__", "__new__"}
 def base(evaluator: Evaluator, cls: EngineClass) -> LibraryMember | None:
     """The one library class that a class of the tree inherits from, when no other base can hide it."""
     found: LibraryMember | None = None
-    for each in attributes.lineage(evaluator, cls):
+    for each in lineage(evaluator, cls):
         if each.node.keywords:
             return None
         for value in _bases(evaluator, each):
@@ -53,8 +53,8 @@ def _bases(evaluator: Evaluator, cls: EngineClass) -> Values:
 
 def constructor(evaluator: Evaluator, cls: EngineClass) -> LibraryMember | None:
     """The library class whose constructor makes an object of `cls`; None when that cannot be told."""
-    lineage = attributes.lineage(evaluator, cls)
-    if any(each.node.decorator_list or not _MAKES.isdisjoint(each.scope.bindings) for each in lineage):
+    classes = lineage(evaluator, cls)
+    if any(each.node.decorator_list or not _MAKES.isdisjoint(each.scope.bindings) for each in classes):
         return None
     return base(evaluator, cls)
 

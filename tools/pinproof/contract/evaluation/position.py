@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from pinproof.contract.evaluation.values import UNKNOWN
-from pinproof.contract.syntax.scopes import Path, Scope
+from pinproof.contract.syntax.bindings import Path
+from pinproof.contract.syntax.scopes import Scope
 
 
 class Position:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pinproof.contract.declared.summary import Class, Function
 from pinproof.contract.evaluation import dicts, inherited
-from pinproof.contract.evaluation.attributes import library_value
+from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.values import (
     NONE,
     UNKNOWN,
@@ -25,13 +25,13 @@ from pinproof.contract.evaluation.values import (
     Unknown,
     Value,
     Values,
+    library_value,
     union,
 )  # fmt: skip
 from pinproof.contract.syntax.scopes import Scope
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluation.evaluator import Evaluator
-    from pinproof.contract.evaluation.position import Position
 
 Given = Mapping[str, Values | Callable[[], Values]]
 

@@ -150,7 +150,6 @@ Value = (
     | Unknown
 )  # fmt: skip
 Values = tuple[Value, ...]
-
 UNKNOWN: Values = (Unknown(),)
 NONE = Constant(None)
 _MOST = 12
@@ -162,3 +161,14 @@ def union(*groups: Values) -> Values:
     for group in groups:
         found.update(dict.fromkeys(group))
     return tuple(found) if len(found) <= _MOST else UNKNOWN
+
+
+def library_value(library: Library, path: str, found: Member) -> Value:
+    """A library's member as a value; `path` is how the tree names it."""
+    if found.kind == "module":
+        return LibraryModule(library, found.module)
+    if found.kind == "open":
+        return OpenMember(library.name, path, found.reason)
+    if found.kind == "absent":
+        return Absent(library, path, found.reason)
+    return LibraryMember(library, path, found)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from pinproof.contract.evaluation.evaluator import Evaluator
+from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.values import Absent, OpenMember, Value
-from pinproof.contract.syntax.scopes import Arm, Binding, Scope, flatten
-
-if TYPE_CHECKING:
-    from pinproof.contract.evaluation.evaluator import Evaluator
-    from pinproof.contract.evaluation.position import Position
+from pinproof.contract.syntax.bindings import Arm, Binding, flatten
+from pinproof.contract.syntax.scopes import Scope
 
 Flag = Literal["true", "false", "unknown"]
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pinproof.contract.declared.signatures import FunctionNode
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.results import Given, called_scope
 from pinproof.contract.evaluation.values import EngineFunction, Value
 from pinproof.contract.judging.binding import Arguments
-from pinproof.contract.syntax.scopes import own_expressions
+from pinproof.contract.syntax.bindings import own_expressions
+from pinproof.contract.syntax.nodes import FunctionNode
 
 _DEEPEST = 3
 

@@ -5,23 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from pinproof.contract.declared.signatures import FunctionNode, dotted
+from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.position import Position
 from pinproof.contract.judging import truth
 from pinproof.contract.model import DriftKind
-from pinproof.contract.syntax.scopes import Arm, Path, Scope, Step, own_expressions, scopes
+from pinproof.contract.syntax.bindings import Arm, Path, Step, own_expressions
+from pinproof.contract.syntax.flow import PARENTS, catches
+from pinproof.contract.syntax.nodes import FunctionNode, dotted
+from pinproof.contract.syntax.scopes import Scope, scopes
 
-if TYPE_CHECKING:
-    from pinproof.contract.evaluation.evaluator import Evaluator
-
-_PARENTS = {
-    "ImportError": ("ImportError", "Exception", "BaseException"),
-    "ModuleNotFoundError": ("ModuleNotFoundError", "ImportError", "Exception", "BaseException"),
-    "AttributeError": ("AttributeError", "Exception", "BaseException"),
-    "TypeError": ("TypeError", "Exception", "BaseException"),
-}
 _RAISED: dict[DriftKind, str] = {
     "missing-module": "ModuleNotFoundError",
     "missing-attribute": "AttributeError",
@@ -32,29 +25,6 @@ _RAISED: dict[DriftKind, str] = {
 # How many callers of private functions are looked through.
 _DEEPEST = 2
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-
-
-def catches(handler: ast.ExceptHandler, *errors: str) -> bool:
-    """Whether an except clause catches one of the named built-in exceptions."""
-    if handler.type is None:
-        return True
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {(dotted(t) or "").rsplit(".", 1)[-1] for t in types}
-    return any(parent in names for error in errors for parent in _PARENTS.get(error, (error,)))
-
-
-def is_fallback(path: Path) -> bool:
-    """Whether a statement runs only after an import or a lookup has failed."""
-    return any(
-        arm.handler is not None and catches(arm.handler, "ImportError", "AttributeError") for arm in path
-    )
-
-
-def is_type_checking(arm: Arm) -> bool:
-    """Whether a branch is only there for type checkers."""
-    return isinstance(arm.node, ast.If) and arm.block == "body" and (
-        (dotted(arm.node.test) or "").rpartition(".")[2] == "TYPE_CHECKING"
-    )  # fmt: skip
 
 
 def guard(
@@ -174,7 +144,7 @@ def _by_handler(arm: Arm, error: str) -> str | None:
             call = item.context_expr
             if not isinstance(call, ast.Call) or not (dotted(call.func) or "").endswith("suppress"):
                 continue
-            if any((dotted(a) or "") in _PARENTS.get(error, ()) for a in call.args):
+            if any((dotted(a) or "") in PARENTS.get(error, ()) for a in call.args):
                 return f"line {node.lineno}: {ast.unparse(call)}"
     return None
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pinproof.contract.codebase.relevant import Relevant
-from pinproof.contract.declared.signatures import dotted
 from pinproof.contract.evaluation import dicts
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.position import Position, comprehension
 from pinproof.contract.evaluation.values import Sequence
 from pinproof.contract.judging.binding import Arguments
-from pinproof.contract.syntax.scopes import own_expressions
+from pinproof.contract.syntax.bindings import own_expressions
+from pinproof.contract.syntax.nodes import dotted
 
 
 class Site(NamedTuple):

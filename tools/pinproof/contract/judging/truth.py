@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from pinproof.contract.declared.callables import Unreadable, signatures
-from pinproof.contract.declared.signatures import FunctionNode, own_nodes
+from pinproof.contract.evaluation.evaluator import Evaluator
+from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.values import (
     NONE,
     Absent,
@@ -25,11 +26,8 @@ from pinproof.contract.evaluation.values import (
 )  # fmt: skip
 from pinproof.contract.judging import flags
 from pinproof.contract.model import DriftKind
+from pinproof.contract.syntax.nodes import FunctionNode, own_nodes
 from pinproof.contract.watch.watchlist import platforms
-
-if TYPE_CHECKING:
-    from pinproof.contract.evaluation.evaluator import Evaluator
-    from pinproof.contract.evaluation.position import Position
 
 
 class _Probe:

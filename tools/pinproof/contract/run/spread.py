@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 
-from pinproof.contract.codebase.codebase import SourceFile, module_of
-from pinproof.contract.declared.modules import absolute
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.results import returned
 from pinproof.contract.evaluation.values import (
@@ -22,6 +20,8 @@ from pinproof.contract.evaluation.values import (
 )  # fmt: skip
 from pinproof.contract.evaluation.values import Mapping as DictOf
 from pinproof.contract.syntax import scan
+from pinproof.contract.syntax.nodes import absolute
+from pinproof.contract.syntax.scopes import SourceFile, module_of
 
 # Re-exports of re-exports of a name that reaches a library: deeper than this was never seen.
 ROUNDS = 3

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from pinproof.contract.codebase.codebase import module_of
 from pinproof.contract.codebase.listing import python_files, read
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.model import CallCheck
 from pinproof.contract.run import spread, worker
 from pinproof.contract.syntax import scan
+from pinproof.contract.syntax.scopes import module_of
 
 # More changed files than this, and starting anew is as quick.
 _FEW = 40

@@ -1,133 +1,13 @@
-"""Parameters of functions and fields of classes, from syntax trees."""
+"""What one `class` declares: its fields, methods and what is set on it."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from pinproof.contract.declared.functions import decorator_name, function, is_overload
 from pinproof.contract.declared.summary import Class, Field, Function
-from pinproof.contract.model import Parameter
-
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def parameters(arguments: ast.arguments) -> tuple[Parameter, ...]:
-    """The parameters of a `def` or lambda, in order."""
-    plain = [*arguments.posonlyargs, *arguments.args]
-    first_default = len(plain) - len(arguments.defaults)
-    found = [
-        Parameter(
-            arg.arg,
-            "positional-only" if index < len(arguments.posonlyargs) else "positional-or-keyword",
-            index >= first_default,
-        )
-        for index, arg in enumerate(plain)
-    ]
-    if arguments.vararg:
-        found.append(Parameter(arguments.vararg.arg, "var-positional"))
-    found.extend(
-        Parameter(arg.arg, "keyword-only", default is not None)
-        for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    )
-    if arguments.kwarg:
-        found.append(Parameter(arguments.kwarg.arg, "var-keyword"))
-    return tuple(found)
-
-
-def dotted(node: ast.AST | None) -> str | None:
-    """`a.b.c` for a chain of names, None for anything else."""
-    parts: list[str] = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    return ".".join([node.id, *reversed(parts)])
-
-
-def alternatives(node: ast.expr) -> list[ast.expr]:
-    """The members of a union annotation, None left out; the annotation itself when it is no union."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
-        try:
-            return alternatives(ast.parse(node.value.strip(), mode="eval").body)
-        except (SyntaxError, ValueError):
-            return []
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return [*alternatives(node.left), *alternatives(node.right)]
-    if isinstance(node, ast.Subscript) and dotted(node.value) in ("Union", "typing.Union", "t.Union"):
-        return [a for e in getattr(node.slice, "elts", [node.slice]) for a in alternatives(e)]
-    return [] if _is_none(node) else [node]
-
-
-def annotation(node: ast.expr | None) -> str | None:
-    """The class an annotation names: `X`, `"X"`, `X | None` and `Optional[X]` are all X."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
-        try:
-            return annotation(ast.parse(node.value.strip(), mode="eval").body)
-        except (SyntaxError, ValueError):
-            return None
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        sides = [side for side in (node.left, node.right) if not _is_none(side)]
-        return annotation(sides[0]) if len(sides) == 1 else None
-    if isinstance(node, ast.Subscript) and dotted(node.value) in (
-        "Optional",
-        "typing.Optional",
-        "t.Optional",
-    ):
-        return annotation(node.slice)
-    return dotted(node)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def function(node: FunctionNode) -> Function:
-    """The summary of one `def`."""
-    from pinproof.contract.declared.decorators import effect
-
-    return Function(
-        line=node.lineno,
-        parameters=parameters(node.args),
-        decorators=tuple(decorator_name(d) for d in node.decorator_list),
-        returns=annotation(node.returns),
-        wrapper=effect(node),
-    )
-
-
-def is_overload(node: FunctionNode) -> bool:
-    """Whether a `def` only declares an overload; the implementation's signature is what is called."""
-    return any((dotted(d) or "").rsplit(".", 1)[-1] == "overload" for d in node.decorator_list)
-
-
-def decorator_name(node: ast.expr) -> str:
-    """The dotted name of a decorator, `()` behind it when it is called, "?" when it has no name."""
-    if isinstance(node, ast.Call):
-        return (dotted(node.func) or "?") + "()"
-    return dotted(node) or "?"
-
-
-def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Every statement of a body, those in compound statements too, none of nested defs and classes."""
-    for item in body:
-        yield item
-        if not isinstance(item, FunctionNode | ast.ClassDef):
-            for name in ("body", "orelse", "finalbody"):
-                inner = getattr(item, name, None)
-                if inner:
-                    yield from statements(inner)
-            for part in (*getattr(item, "handlers", ()), *getattr(item, "cases", ())):
-                yield from statements(part.body)
-
-
-def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node inside `node`, but nothing inside a def, lambda or class nested in it."""
-    stack = list(ast.iter_child_nodes(node))
-    while stack:
-        child = stack.pop()
-        yield child
-        if not isinstance(child, FunctionNode | ast.Lambda | ast.ClassDef):
-            stack.extend(ast.iter_child_nodes(child))
+from pinproof.contract.syntax.nodes import FunctionNode, annotation, dotted, statements
 
 
 def class_summary(node: ast.ClassDef) -> Class:
