@@ -17,7 +17,7 @@ from pinproof.tree import Tree
 _PROBES = re.compile(rb"[\"'](\w+)[\"']\s+(?:not\s+)?in\s+(?:[\w.]*signature\(|[\w.]*(?:param|sig))")
 
 
-class Engine:
+class Codebase:
     """The modules of a tree, and the watched libraries they may call.
 
     Only files that import a watched library, or a name that another file makes of one, are parsed.

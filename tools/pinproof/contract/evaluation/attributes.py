@@ -81,12 +81,12 @@ def _library_attribute(value: LibraryMember | LibraryInstance, name: str) -> Val
 
 
 def _module_attribute(evaluator: Evaluator, module: str, name: str) -> Values:
-    file = evaluator.engine.module(module)
+    file = evaluator.codebase.module(module)
     if file is None:
         return UNKNOWN
     if name in file.scope.bindings or name in file.set_in_functions():
         return evaluator.module_name(file.scope, name)
-    if evaluator.engine.has_module(f"{module}.{name}"):
+    if evaluator.codebase.has_module(f"{module}.{name}"):
         return (EngineModule(f"{module}.{name}"),)
     for step in file.scope.steps:
         if isinstance(step.node, ast.ImportFrom) and step.node.names[0].name == "*":

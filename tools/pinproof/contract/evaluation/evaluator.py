@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable, Iterable
 
-from pinproof.contract.codebase.codebase import Engine
+from pinproof.contract.codebase.codebase import Codebase
 from pinproof.contract.codebase.relevant import Relevant
 from pinproof.contract.declared.library import Library, Member
 from pinproof.contract.evaluation import attributes, dicts, results
@@ -50,10 +50,10 @@ _TRANSPARENT = {"builtins.staticmethod", "builtins.classmethod", "builtins.prope
 
 
 class Evaluator:
-    """Evaluates expressions of one engine tree to sets of values."""
+    """Evaluates expressions of one codebase tree to sets of values."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, codebase: Codebase) -> None:
+        self.codebase = codebase
         self._running: set[tuple[object, ...]] = set()
         self._memo: dict[tuple[object, ...], Values] = {}
         self._classes: dict[int, EngineClass] = {}
@@ -65,17 +65,17 @@ class Evaluator:
 
     def relevant(self, file: SourceFile) -> Relevant:
         """The names and statements of a file that may lead to a watched library."""
-        seeds = self.engine.seeds(file)
+        seeds = self.codebase.seeds(file)
         found = self._relevant.get(file.path)
         if found is None or not seeds <= found.names:
             found = self._relevant[file.path] = Relevant(file, seeds)
         return found
 
     def renew(self) -> None:
-        """Forget values: the engine has learned of more names that reach libraries."""
+        """Forget values: the codebase has learned of more names that reach libraries."""
         self._age += 1
         self._memo.clear()
-        self.engine.renew()
+        self.codebase.renew()
 
     def begin(self) -> None:
         """Start on a new question: each has the same allowance."""
@@ -181,7 +181,7 @@ class Evaluator:
 
     def declares_for_checkers(self, module: str, name: str) -> bool:
         """Whether a module of the tree imports a name under TYPE_CHECKING only, and gives it lazily."""
-        file = self.engine.module(module)
+        file = self.codebase.module(module)
         bindings = file.scope.bindings.get(name, ()) if file else ()
         return bool(bindings) and all(any(is_type_checking(arm) for arm in b.path) for b in bindings)
 
@@ -382,13 +382,13 @@ class Evaluator:
 
     def module(self, name: str) -> Values:
         """The module of this name: watched, the tree's own, or another's."""
-        watched = self.engine.watched(name)
+        watched = self.codebase.watched(name)
         if watched is not None:
-            library = self.engine.library(watched[0])
+            library = self.codebase.library(watched[0])
             if library is None:
                 return (OpenMember(watched[0].name, watched[1], "its signatures could not be had"),)
             return (self._library_module(library, library.import_module(watched[1])),)
-        if self.engine.has_module(name):
+        if self.codebase.has_module(name):
             return (EngineModule(name),)
         return (External(name),)
 

@@ -53,10 +53,10 @@ def _outcome(evaluator: Evaluator, arm: Arm, scope: Scope) -> Literal["fails", "
         node = step.node
         if isinstance(node, ast.ImportFrom):
             module = scope.file.absolute(node.module, node.level)
-            if evaluator.engine.watched(module) is not None:
+            if evaluator.codebase.watched(module) is not None:
                 values.extend(v for alias in node.names for v in evaluator.imported(module, alias.name))
         elif isinstance(node, ast.Import):
-            known = [alias.name for alias in node.names if evaluator.engine.watched(alias.name) is not None]
+            known = [alias.name for alias in node.names if evaluator.codebase.watched(alias.name) is not None]
             values.extend(v for name in known for v in evaluator.module(name))
     if any(isinstance(v, Absent) for v in values):
         return "fails"

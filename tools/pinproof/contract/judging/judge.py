@@ -56,7 +56,7 @@ def _import(evaluator: Evaluator, site: Site, alias: ast.alias) -> Iterator[Call
             return
         module = file.absolute(statement.module, statement.level)
         values = evaluator.imported(module, alias.name)
-        if evaluator.engine.watched(module) is None and not evaluator.declares_for_checkers(
+        if evaluator.codebase.watched(module) is None and not evaluator.declares_for_checkers(
             module, alias.name
         ):
             return  # the module that it comes from fails, and is reported there
@@ -272,7 +272,7 @@ def _guarded(evaluator: Evaluator, at: Position, check: CallCheck) -> CallCheck:
         if (
             found is None
             and drift.when not in (None, TWICE)
-            and evaluator.engine.probed().issuperset(drift.names)
+            and evaluator.codebase.probed().issuperset(drift.names)
         ):
             found = f"a signature is asked for {', '.join(drift.names)} elsewhere in the tree"
         if found is None:

@@ -13,11 +13,11 @@ from pinproof.contract.model import CallCheck
 
 def check_file(evaluator: Evaluator, path: str, callee: str | None) -> Iterator[CallCheck]:
     """The checks of one file; only those of `callee` when that is given."""
-    engine = evaluator.engine
+    codebase = evaluator.codebase
     name = callee.rsplit(".", 1)[-1] if callee else None
-    if name is not None and name.encode() not in (engine.tree.read(path) or b""):
+    if name is not None and name.encode() not in (codebase.tree.read(path) or b""):
         return
-    file = engine.file(path)
+    file = codebase.file(path)
     if file is None:
         return
     seen: set[tuple[int, int, str]] = set()

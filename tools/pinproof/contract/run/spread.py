@@ -58,7 +58,7 @@ def carried(evaluator: Evaluator, paths: Iterable[str]) -> Carried:
     """The module-level names of these files that stand for something of a watched library."""
     found: Carried = {}
     for path in paths:
-        file = evaluator.engine.file(path)
+        file = evaluator.codebase.file(path)
         if file is not None:
             names = exported(evaluator, file)
             if names:
@@ -91,13 +91,13 @@ def _carries(evaluator: Evaluator, value: Value) -> bool:
 
 def prepare(evaluator: Evaluator, files: Sequence[str]) -> None:
     """Learn what a few files import from others of the tree, without looking at the rest of it."""
-    engine = evaluator.engine
+    codebase = evaluator.codebase
     for path in files:
         name, package = module_of(path)
-        for item in engine.imports(engine.tree.read(path) or b""):
+        for item in codebase.imports(codebase.tree.read(path) or b""):
             module = absolute(name, package, item.module, item.level) if item.level else item.module
-            source = engine.module(module) if engine.has_module(module) else None
-            if source is not None and module not in engine.carried:
+            source = codebase.module(module) if codebase.has_module(module) else None
+            if source is not None and module not in codebase.carried:
                 names = exported(evaluator, source)
                 if names:
-                    engine.carried[module] = names
+                    codebase.carried[module] = names

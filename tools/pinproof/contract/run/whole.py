@@ -48,21 +48,21 @@ def everything(evaluator: Evaluator, digests: Mapping[str, str] | None = None) -
         evaluator: a fresh one.
         digests: content hashes that are known already; the others are computed.
     """
-    engine = evaluator.engine
+    codebase = evaluator.codebase
     importing: dict[str, list[scan.Imported]] = {}
     hashes: dict[str, str] = {}
     direct: list[str] = []
-    for item in python_files(engine.tree, engine.packages):
-        data = read(engine.tree, item)
+    for item in python_files(codebase.tree, codebase.packages):
+        data = read(codebase.tree, item)
         if data is None:
-            engine.unread[item.path] = "it is too large, or cannot be opened"
+            codebase.unread[item.path] = "it is too large, or cannot be opened"
             continue
         if digests is not None:
             hashes[item.path] = digests.get(item.path) or digest(data)
-        found = importing[item.path] = list(engine.imports(data))
-        if engine.mentions(data, found):
+        found = importing[item.path] = list(codebase.imports(data))
+        if codebase.mentions(data, found):
             direct.append(item.path)
-    engine.ask_for({m for p in direct for m in engine.libraries_in(importing[p])})
+    codebase.ask_for({m for p in direct for m in codebase.libraries_in(importing[p])})
     crew = worker.crew(evaluator, len(direct))
     try:
         chosen, all_carried = _spread(crew, importing, direct)
@@ -79,7 +79,7 @@ def everything(evaluator: Evaluator, digests: Mapping[str, str] | None = None) -
         imports={p: sorted(spread.imported_paths(p, importing[p], modules)) for p in chosen},
         carried={module: sorted(names) for module, names in all_carried.items()},
         checks=by_file,
-        unread=dict(engine.unread),
+        unread=dict(codebase.unread),
     )
 
 
@@ -111,8 +111,8 @@ def changes(evaluator: Evaluator, before: Known, now: Mapping[str, str]) -> Know
     changed = [path for path, value in now.items() if before.digests.get(path) != value]
     if before.digests.keys() != now.keys() or len(changed) > _FEW:
         return None
-    engine = evaluator.engine
-    engine.carried = {module: set(names) for module, names in before.carried.items()}
+    codebase = evaluator.codebase
+    codebase.carried = {module: set(names) for module, names in before.carried.items()}
     imports = dict(before.imports)
     modules = {module_of(path)[0]: path for path in imports}
     for path in changed:
@@ -125,21 +125,21 @@ def changes(evaluator: Evaluator, before: Known, now: Mapping[str, str]) -> Know
     checks = dict(before.checks)
     checks.update((path, worker.Alone(evaluator).check([path])) for path in affected)
     unread = {path: why for path, why in before.unread.items() if path not in changed}
-    return Known(dict(now), imports, before.carried, checks, {**unread, **engine.unread})
+    return Known(dict(now), imports, before.carried, checks, {**unread, **codebase.unread})
 
 
 def _unchanged_in_kind(evaluator: Evaluator, path: str, before: Known) -> list[scan.Imported] | None:
     """The imports of a changed file, None when it now reaches libraries in another way than before."""
-    engine = evaluator.engine
-    data = engine.tree.read(path)
+    codebase = evaluator.codebase
+    data = codebase.tree.read(path)
     if data is None:
         return None
-    items = list(engine.imports(data))
-    reaches = engine.mentions(data, items) or spread.takes(path, items, engine.carried)
+    items = list(codebase.imports(data))
+    reaches = codebase.mentions(data, items) or spread.takes(path, items, codebase.carried)
     if reaches != (path in before.imports):
         return None
     if reaches:
-        file = engine.file(path)
+        file = codebase.file(path)
         names = sorted(spread.exported(evaluator, file)) if file is not None else []
         if names != before.carried.get(module_of(path)[0], []):
             return None

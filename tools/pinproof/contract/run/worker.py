@@ -45,7 +45,7 @@ class Alone:
 
     def learn(self, carried: spread.Carried) -> None:
         for module, names in carried.items():
-            self.evaluator.engine.carried.setdefault(module, set()).update(names)
+            self.evaluator.codebase.carried.setdefault(module, set()).update(names)
         self.evaluator.renew()
 
     def check(self, paths: Sequence[str]) -> list[CallCheck]:
@@ -89,10 +89,10 @@ class Pair:
         self._pipe.send(("check", theirs))
         found = self.here.check(mine)
         more, used, unchecked, unread, parsed = self._pipe.recv()
-        engine = self.here.evaluator.engine
-        engine.libraries.adopt(used, unchecked)
-        engine.unread.update(unread)
-        engine.parsed += parsed
+        codebase = self.here.evaluator.codebase
+        codebase.libraries.adopt(used, unchecked)
+        codebase.unread.update(unread)
+        codebase.parsed += parsed
         return [*found, *more]
 
     def close(self) -> None:
@@ -107,8 +107,8 @@ class Pair:
 
 def _serve(evaluator: Evaluator, pipe: Connection) -> None:
     here = Alone(evaluator)
-    engine = evaluator.engine
-    parsed = engine.parsed
+    codebase = evaluator.codebase
+    parsed = codebase.parsed
     while True:
         try:
             what, argument = pipe.recv()
@@ -125,10 +125,10 @@ def _serve(evaluator: Evaluator, pipe: Connection) -> None:
             answer: tuple[list[CallCheck], dict[str, LibraryUsed], dict[str, Unchecked], dict[str, str], int]
             answer = (
                 checks,
-                engine.libraries.used,
-                engine.libraries.unchecked,
-                engine.unread,
-                engine.parsed - parsed,
+                codebase.libraries.used,
+                codebase.libraries.unchecked,
+                codebase.unread,
+                codebase.parsed - parsed,
             )
             pipe.send(answer)
 
