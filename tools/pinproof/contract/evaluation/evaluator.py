@@ -50,7 +50,7 @@ _TRANSPARENT = {"builtins.staticmethod", "builtins.classmethod", "builtins.prope
 
 
 class Evaluator:
-    """Evaluates expressions of one codebase tree to sets of values."""
+    """Evaluates expressions of one codebase to sets of values."""
 
     def __init__(self, codebase: Codebase) -> None:
         self.codebase = codebase
