@@ -96,7 +96,7 @@ def test_sarif_is_what_the_standard_asks_for(tree: Path, capsys: pytest.CaptureF
 
     assert contract(tree, "--sarif") == 1
     log = json.loads(capsys.readouterr().out)
-    schema = json.loads((Path(__file__).parent.parent / "data/contract/sarif-2.1.0-subset.json").read_text())
+    schema = json.loads((Path(__file__).parents[2] / "data/contract/sarif-2.1.0-subset.json").read_text())
     jsonschema.Draft7Validator(schema).validate(log)
     (run,) = log["runs"]
     assert [r["ruleId"] for r in run["results"]] == ["KC101", "KC201"]
@@ -181,5 +181,5 @@ def test_a_signature_is_spelled_as_python_shows_it() -> None:
 def test_every_code_has_its_page() -> None:
     from pinproof.contract.output.findings import CODES
 
-    pages = Path(__file__).parent.parent.parent / "docs/contract-codes"
+    pages = Path(__file__).parents[3] / "docs/contract-codes"
     assert {page.stem for page in pages.glob("KC*.md")} == set(CODES.values())

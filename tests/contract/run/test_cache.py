@@ -125,7 +125,7 @@ def test_a_file_written_just_now_is_read_again_whatever_its_times_say(root: Path
 SCRIPT = """
 import sys
 from pathlib import Path
-from tests.contract.test_cache import run
+from tests.contract.run.test_cache import run
 for _ in range(int(sys.argv[2])):
     report = run(Path(sys.argv[1]))
     assert [c.file for c in report.failing] == ["vllm/caller.py"], report.failing
@@ -133,7 +133,7 @@ for _ in range(int(sys.argv[2])):
 
 
 def start(root: Path, times: int) -> subprocess.Popen[bytes]:
-    repo = Path(__file__).parent.parent.parent
+    repo = Path(__file__).parents[3]
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(root), str(times)], cwd=repo, stderr=subprocess.PIPE
     )
