@@ -14,7 +14,7 @@ import msgspec
 
 from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
-from pinproof.network import TIMEOUT_S, trouble
+from pinproof.index.trouble import TIMEOUT_S, trouble
 from pinproof.paths import atomic_write, cache_dir
 from pinproof.tree import Tree
 from pinproof.wheelfiles import WheelFiles

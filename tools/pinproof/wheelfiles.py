@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
-from pinproof.network import OFFLINE_HINT, TIMEOUT_S, trouble
+from pinproof.index.trouble import OFFLINE_HINT, TIMEOUT_S, trouble
 from pinproof.paths import cache_dir
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ class WheelFiles:
 
     def _database(self) -> sqlite3.Connection:
         if self._db is None:
-            self._db = sqlite3.connect(self._path, timeout=30)
+            # Used by one thread at a time; the collector may close it in another.
+            self._db = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
             weakref.finalize(self, self._db.close)
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=normal")

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pinproof.errors import CannotCheck, InputError
-from pinproof.network import need_network
+from pinproof.index.trouble import need_network
 
 if TYPE_CHECKING:
     from githubkit import GitHub, TokenAuthStrategy

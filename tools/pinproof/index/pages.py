@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pinproof.errors import CannotCheck, InputError
 from pinproof.index.session import IndexSession, Offline, local_path
 from pinproof.index.settings import Settings, settings
-from pinproof.network import TIMEOUT_S, trouble
+from pinproof.index.trouble import TIMEOUT_S, trouble
 
 if TYPE_CHECKING:
     from pypi_simple import DistributionPackage

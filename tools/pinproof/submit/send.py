@@ -13,7 +13,7 @@ import msgspec
 
 from pinproof.errors import CannotCheck, PinproofError, Refused
 from pinproof.git import git_env
-from pinproof.network import need_network
+from pinproof.index.trouble import need_network
 from pinproof.paths import atomic_write, cache_dir
 from pinproof.submit.prepare import Prepared, unchanged
 from pinproof.submit.remotes import Remote, fork_remote, last_line, network_git, remote_branch, remotes
