@@ -17,6 +17,7 @@ EVERYDAY = {
     "review": "read a patch hunk by hunk and put your name to it",
     "submit": "turn a ready patch into a branch and a pull request",
     "status": "show each patch's state over the releases and upstream",
+    "history": "show what a library function declares and its calls pass, release by release",
     "smoke": "prove a patch at run time, as far as this machine allows",
 }
 PLUMBING = {
