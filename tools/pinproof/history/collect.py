@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
-import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
-
-import msgspec
 
 from pinproof.console import progress
 from pinproof.errors import InputError, PinproofError
@@ -19,9 +14,8 @@ from pinproof.history.model import Column, History
 from pinproof.history.story import rows
 from pinproof.patchset.contracts import contracts_of
 from pinproof.patchset.patchfile import Patch
-from pinproof.patchset.verdictcache import code_stamp
-from pinproof.paths import atomic_write, cache_dir
 from pinproof.releases import release_tree
+from pinproof.remember import code_stamp, keep, place, recall
 
 # What an open range allows is asked again after a day, as the contract gate does.
 _OPEN_RANGE_S = 86_400.0
@@ -82,18 +76,19 @@ def _unknown(callee: str, last: Wanted, column: Column) -> InputError:
 def _columns(callee: str, wanted: Sequence[Wanted]) -> list[Column]:
     found: dict[int, Column] = {}
     places = [_place(callee, one) for one in wanted]
-    for index, place in enumerate(places):
-        remembered = _recall(place)
-        if remembered is not None:
-            found[index] = remembered
+    for index, path in enumerate(places):
+        kept = recall(path, Column, fresh=_fresh) if path is not None else None
+        if kept is not None:
+            found[index] = kept
     missing = [index for index in range(len(wanted)) if index not in found]
     with progress(f"reading {callee}", len(wanted), unit="releases") as bar:
         bar.advance(len(found))
         for index, column in _read_all(callee, wanted, missing):
             bar.advance()
             found[index] = column
-            if column.read and (column.library or column.parameters):
-                _keep(places[index], column)
+            path = places[index]
+            if path is not None and column.read and column.library:
+                keep(path, column)
     return [found[index] for index in range(len(wanted))]
 
 
@@ -128,21 +123,9 @@ def _place(callee: str, one: Wanted) -> Path | None:
     except PinproofError:
         return None
     patch = one.without.sha256 if one.without else ""
-    key = "\0".join((code_stamp(), callee, f"{one.project}=={one.version}", str(wheel), patch))
-    return cache_dir("history") / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
+    code = code_stamp("contract", "history", "patchset", "pins.py")
+    return place("history", code, callee, f"{one.project}=={one.version}", str(wheel), patch)
 
 
-def _recall(place: Path | None) -> Column | None:
-    if place is None:
-        return None
-    with contextlib.suppress(OSError, msgspec.DecodeError):
-        column = msgspec.json.decode(place.read_bytes(), type=Column)
-        if column.settled or time.time() - place.stat().st_mtime < _OPEN_RANGE_S:
-            return column
-    return None
-
-
-def _keep(place: Path | None, column: Column) -> None:
-    if place is not None:
-        with contextlib.suppress(OSError):  # a full or read-only cache costs time, not the answer
-            atomic_write(place, msgspec.json.encode(column))
+def _fresh(column: Column) -> float | None:
+    return None if column.settled else _OPEN_RANGE_S
