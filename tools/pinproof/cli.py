@@ -23,6 +23,7 @@ EVERYDAY = {
 PLUMBING = {
     "fetch": "bring a release from PyPI as a git tree",
     "pins": "list what a tree pins, and where",
+    "report": "make a static site of patches, findings and contracts over time",
     "drift": "look for new releases, and what they break",
     "lint": "check the series and the patches' headers",
     "export": "regenerate the patches from a tree, byte for byte",
