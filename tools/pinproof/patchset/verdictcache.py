@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinproof import stamp
 from pinproof.patchset.patchfile import Patch
 from pinproof.paths import atomic_write, cache_dir
 from pinproof.remember import code_stamp
@@ -44,5 +45,5 @@ def remembered(patch: Patch, tree: Tree, work: Callable[[], Verdict]) -> Verdict
 
 
 def _key(patch: Patch, tree: Tree, wheel: str) -> str:
-    parts = (code_stamp(), patch.name, patch.sha256, tree.name, wheel)
+    parts = (stamp.content(), patch.name, patch.sha256, tree.name, wheel)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
