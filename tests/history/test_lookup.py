@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pinproof.contract.library import Library
-from pinproof.contract.snapshot import take
+from pinproof.contract.declared.library import Library
+from pinproof.contract.declared.snapshot import take
 from pinproof.errors import InputError
 from pinproof.history.lookup import NotDeclared, declared, near, watched_for
 from pinproof.tree import DiskFiles

@@ -44,7 +44,8 @@ def release(version: str, *found: FindingFact, library: str = "2.0", probes: int
 def verdict(version: str, name: str, without: str | None = None) -> VerdictFact:
     return VerdictFact(
         release=f"vllm=={version}", without=without, verdict=name, sentence=f"because of {name}",
-        source="deep_gemm 2.0, deep_gemm/run.py:3", command=f"pinproof verdict 0001 --release vllm=={version}",
+        source="deep_gemm 2.0, deep_gemm/run.py:3",
+        command=f"pinproof verdict 0001 --release vllm=={version}",
     )  # fmt: skip
 
 
@@ -58,9 +59,7 @@ def history() -> History:
         )  # fmt: skip
 
     columns = (column("0.1.0", "xa", "a"), column("0.2.0", "xb", "a", "0001"), column("0.2.0", "xb", "b"))
-    return History(
-        callee=CALLEE, library="deep_gemm", project="vllm", rows=rows(columns), columns=columns
-    )
+    return History(callee=CALLEE, library="deep_gemm", project="vllm", rows=rows(columns), columns=columns)
 
 
 def report() -> Report:
@@ -71,18 +70,22 @@ def report() -> Report:
     patch = PatchFact(
         name="0001-fix.patch", number="0001", title="Fix the <names>", origin="https://example.org/pull/1",
         upstream_status="Backport [v0.2.0]", callees=(CALLEE,),
-        verdicts=(verdict("0.1.0", "not-needed"), verdict("0.2.0", "needed", "0001"), verdict("0.2.0", "applied")),
+        verdicts=(
+            verdict("0.1.0", "not-needed"), verdict("0.2.0", "needed", "0001"), verdict("0.2.0", "applied"),
+        ),
         gates=(
-            GateFact(gate="contract", outcome="pass", summary="1 call binds", when="2026-11-01T00:00:00+00:00"),
+            GateFact(gate="contract", outcome="pass", summary="1 call binds", when="2026-11-01T00:00:00Z"),
             GateFact(gate="smoke", outcome="not run", summary="no record"),
         ),
     )  # fmt: skip
     move = MoveFact(
         release="vllm==0.2.0", library="flashinfer", project="flashinfer-python", pinned="1.0", newest="1.1",
-        breaks=(finding("ahead"),), command="pinproof contract --release vllm==0.2.0 --with flashinfer-python==1.1",
+        breaks=(finding("ahead"),),
+        command="pinproof contract --release vllm==0.2.0 --with flashinfer-python==1.1",
     )  # fmt: skip
     bump = BumpFact(
-        library="deep_gemm", before="2.0", after="2.1", release="vllm==0.2.0", changed=12, added=3, removed=1, kept=40
+        library="deep_gemm", before="2.0", after="2.1", release="vllm==0.2.0",
+        changed=12, added=3, removed=1, kept=40,
     )  # fmt: skip
     return Report(
         made="2026-12-01T04:00:00Z", pinproof="0", project="vllm", releases=(old, new), patches=(patch,),

@@ -1,13 +1,11 @@
-"""Answers worked out once: kept in the cache under a hash of everything they rest on, this code included."""
+"""Answers worked out once: kept in the cache under a hash of everything they rest on."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import sys
 import time
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,25 +14,6 @@ import msgspec
 from pinproof.paths import atomic_write, cache_dir
 
 _T = TypeVar("_T")
-_CODE = (".py", ".toml", ".json")
-
-
-@lru_cache(maxsize=16)
-def code_stamp(*parts: str) -> str:
-    """A hash of this package's own code and data, and of the Python that parses for it.
-
-    Args:
-        parts: files and folders of the package (`contract`, `pins.py`); the whole package when there is none.
-    """
-    root = Path(__file__).resolve().parent
-    places = [root / part for part in parts] or [root]
-    files = sorted(f for place in places for f in (place.rglob("*") if place.is_dir() else [place]))
-    seen = hashlib.sha256(repr(sys.version_info[:3]).encode())
-    for path in (path for path in files if path.suffix in _CODE):
-        content = path.read_bytes()
-        seen.update(f"{path.relative_to(root)}\0{len(content)}\0".encode())
-        seen.update(content)
-    return seen.hexdigest()
 
 
 def place(kind: str, *key: str) -> Path:

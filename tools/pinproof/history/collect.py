@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pinproof import stamp
 from pinproof.console import progress
 from pinproof.errors import InputError, PinproofError
 from pinproof.history.lookup import library_of, near, watched_for
@@ -15,7 +16,7 @@ from pinproof.history.story import rows
 from pinproof.patchset.contracts import contracts_of
 from pinproof.patchset.patchfile import Patch
 from pinproof.releases import release_tree
-from pinproof.remember import code_stamp, keep, place, recall
+from pinproof.remember import keep, place, recall
 
 # What an open range allows is asked again after a day, as the contract gate does.
 _OPEN_RANGE_S = 86_400.0
@@ -123,7 +124,7 @@ def _place(callee: str, one: Wanted) -> Path | None:
     except PinproofError:
         return None
     patch = one.without.sha256 if one.without else ""
-    code = code_stamp("contract", "history", "patchset", "pins.py")
+    code = stamp.content("contract", "history", "patchset")
     return place("history", code, callee, f"{one.project}=={one.version}", str(wheel), patch)
 
 

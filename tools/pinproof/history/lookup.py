@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 
-from pinproof.contract.callables import Unreadable, attribute, binds_first, signatures
-from pinproof.contract.library import Library, Member
+from pinproof.contract.declared.callables import Unreadable, attribute, binds_first, signatures
+from pinproof.contract.declared.library import Library, Member
+from pinproof.contract.declared.summary import Class, Function
 from pinproof.contract.model import Signature
-from pinproof.contract.sources import Libraries
-from pinproof.contract.summary import Class, Function
-from pinproof.contract.watchlist import Watched, shipped
+from pinproof.contract.sources.libraries import Libraries
+from pinproof.contract.watch.watchlist import Watched, shipped
 from pinproof.errors import InputError
 from pinproof.tree import Tree
 

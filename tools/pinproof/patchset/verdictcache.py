@@ -12,7 +12,6 @@ import msgspec
 from pinproof import stamp
 from pinproof.patchset.patchfile import Patch
 from pinproof.paths import atomic_write, cache_dir
-from pinproof.remember import code_stamp
 from pinproof.tree import Tree
 
 if TYPE_CHECKING:

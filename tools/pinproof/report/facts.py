@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pinproof import stamp
 from pinproof.contract.check import check_tree
-from pinproof.contract.findings import Finding, findings
 from pinproof.contract.model import LibraryUsed, Report
+from pinproof.contract.output.findings import Finding, findings
 from pinproof.releases import release_tree
-from pinproof.remember import code_stamp, keep, place, recall
+from pinproof.remember import keep, place, recall
 from pinproof.report.model import FindingFact, LibraryFact, ReleaseFact
 from pinproof.report.probes import count_probes
 from pinproof.tree import Tree
 
 # An open range is taken at the newest release that it allows, which changes.
+_FORMAT = "facts/1"  # raise it when a fact says something else
 _OPEN_RANGE_S = 86_400.0
 _UNREACHED_S = 600.0
 
@@ -26,8 +28,9 @@ def release_fact(project: str, version: str) -> ReleaseFact:
         CannotCheck: the package index cannot be reached.
     """
     tree = release_tree(project, version)
-    code = code_stamp("contract", "pins.py", "report/facts.py", "report/probes.py")
-    path = place("report", code, tree.name, str(getattr(tree.files, "sha256", "")))
+    path = place(
+        "report", _FORMAT, stamp.content("contract"), tree.name, str(getattr(tree.files, "sha256", ""))
+    )
     known = recall(path, ReleaseFact, fresh=_fresh)
     if known is not None:
         return known

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pinproof import stamp
 from pinproof.contract.check import check_tree
-from pinproof.contract.findings import findings
-from pinproof.contract.watchlist import Watched
+from pinproof.contract.output.findings import findings
+from pinproof.contract.watch.watchlist import Watched
 from pinproof.drift.news import pinned_releases
 from pinproof.errors import PinproofError
 from pinproof.pins import Pin
 from pinproof.releases import release_tree, versions
-from pinproof.remember import code_stamp, keep, place, recall
+from pinproof.remember import keep, place, recall
 from pinproof.report.facts import finding_facts
 from pinproof.report.model import MoveFact, ReleaseFact
 from pinproof.tree import Tree
+
+_FORMAT = "moves/1"  # raise it when a fact says something else
 
 
 def moves(release: ReleaseFact) -> Iterator[MoveFact]:
@@ -33,8 +36,8 @@ def moves(release: ReleaseFact) -> Iterator[MoveFact]:
 
 
 def _tried(tree: Tree, watched: Watched, pin: Pin, newest: str, now: set[tuple[str, int, str]]) -> MoveFact:
-    code = code_stamp("contract", "pins.py", "report/moves.py")
-    path = place("report", code, tree.name, str(getattr(tree.files, "sha256", "")), pin.library, newest)
+    wheel = str(getattr(tree.files, "sha256", ""))
+    path = place("report", _FORMAT, stamp.content("contract"), tree.name, wheel, pin.library, newest)
     known = recall(path, MoveFact, fresh=lambda _: None)
     if known is not None:
         return known

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from pinproof.contract import fetching
-from pinproof.contract.snapshot import Snapshot
-from pinproof.contract.watchlist import Watched, find, shipped
+from pinproof import stamp
+from pinproof.contract.declared.snapshot import Snapshot
+from pinproof.contract.sources import fetching
+from pinproof.contract.watch.watchlist import Watched, find, shipped
 from pinproof.errors import CannotCheck, PinproofError
 from pinproof.releases import release_tree
-from pinproof.remember import code_stamp, keep, place, recall
+from pinproof.remember import keep, place, recall
 from pinproof.report.model import BumpFact, LibraryFact, ReleaseFact
 from pinproof.report.signatures import Difference, compare, public
+
+_FORMAT = "pace/1"  # raise it when signatures are compared in another way
 
 
 def bumps(releases: Sequence[ReleaseFact], missing: dict[str, str]) -> Iterator[BumpFact]:
@@ -58,7 +61,7 @@ def _difference(
     watched: Watched, old: tuple[ReleaseFact, LibraryFact], new: tuple[ReleaseFact, LibraryFact]
 ) -> Difference:
     ends = (*_name(*old), *_name(*new))
-    path = place("report", code_stamp("contract", "report/signatures.py"), watched.name, *ends)
+    path = place("report", _FORMAT, stamp.content("contract/declared"), watched.name, *ends)
     known = recall(path, Difference, fresh=lambda _: None)
     if known is None:
         known = compare(public(_snapshot(watched, *old).modules), public(_snapshot(watched, *new).modules))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pinproof.contract.engine import Engine, SourceFile
-from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.listing import prefetch, python_files
-from pinproof.contract.position import Position
-from pinproof.contract.signatures import dotted
-from pinproof.contract.sources import Libraries
-from pinproof.contract.values import LibraryInstance, LibraryMember, LibraryModule, OpenMember
-from pinproof.contract.watchlist import shipped
+from pinproof.contract.codebase.codebase import Codebase
+from pinproof.contract.codebase.listing import prefetch, python_files
+from pinproof.contract.evaluation.evaluator import Evaluator
+from pinproof.contract.evaluation.position import Position
+from pinproof.contract.evaluation.values import LibraryInstance, LibraryMember, LibraryModule, OpenMember
+from pinproof.contract.sources.libraries import Libraries
+from pinproof.contract.syntax.nodes import dotted
+from pinproof.contract.syntax.scopes import SourceFile
+from pinproof.contract.watch.watchlist import shipped
 from pinproof.tree import Tree
 
 _WORDS = (b"hasattr", b"getattr", b"signature")
@@ -25,15 +26,15 @@ def count_probes(tree: Tree) -> int:
     Each is a place where the engine found out the hard way that a contract moves.
     """
     watch = shipped()
-    engine = Engine(tree, watch, Libraries(tree, {}, watch))
-    evaluator = Evaluator(engine)
-    prefetch(tree, engine.packages)
+    codebase = Codebase(tree, watch, Libraries(tree, {}, watch))
+    evaluator = Evaluator(codebase)
+    prefetch(tree, codebase.packages)
     count = 0
-    for item in python_files(tree, engine.packages):
+    for item in python_files(tree, codebase.packages):
         data = tree.read(item.path)
-        if data is None or not any(word in data for word in _WORDS) or not engine.mentions(data):
+        if data is None or not any(word in data for word in _WORDS) or not codebase.mentions(data):
             continue
-        file = engine.file(item.path)
+        file = codebase.file(item.path)
         if file is not None:
             count += sum(_asks(evaluator, node, at) for node, at in _calls(evaluator, file))
     return count

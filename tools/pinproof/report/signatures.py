@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from pinproof.contract import snapshot as snapshots
+from pinproof.contract.declared import snapshot as snapshots
+from pinproof.contract.declared.summary import Class, Function
 from pinproof.contract.model import Parameter
-from pinproof.contract.summary import Class, Function
 
 _EXAMPLES = 6
 
