@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.syntax.bindings import loop_targets
-from pinproof.contract.syntax.nodes import FunctionNode
+from pinproof.contract.syntax.nodes import FunctionNode, lines
 from pinproof.contract.syntax.scopes import Scope, SourceFile, scopes
 
-_ROUNDS = 5
 _WALRUS = re.compile(rb"([A-Za-z_]\w*)\s*:=")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 # A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`.
@@ -30,7 +29,7 @@ class Relevant:
     """
 
     def __init__(self, file: SourceFile, seeds: Iterable[str]) -> None:
-        self._lines = file.data.split(b"\n")
+        self._lines = lines(file.data)
         self.names = set(seeds)
         self._statements = [
             (scope, step, text, set(_WORD.findall(text)))
@@ -47,9 +46,7 @@ class Relevant:
 
     def _spread(self) -> None:
         fresh = set(self.names)
-        for _ in range(_ROUNDS):
-            if not fresh:
-                return
+        while fresh:
             words = {name.encode() for name in fresh}
             found: set[str] = set()
             for scope, step, text, held in self._statements:

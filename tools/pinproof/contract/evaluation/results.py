@@ -28,6 +28,7 @@ from pinproof.contract.evaluation.values import (
     library_value,
     union,
 )  # fmt: skip
+from pinproof.contract.syntax.nodes import absolute
 from pinproof.contract.syntax.scopes import Scope
 
 if TYPE_CHECKING:
@@ -69,7 +70,9 @@ def _external(evaluator: Evaluator, name: str, node: ast.Call, at: Position) -> 
     """Calls of builtins and the standard library that hand on what they are given."""
     given = node.args
     if name in ("importlib.import_module", "builtins.__import__") and given:
-        return evaluator.each(evaluator.value(given[0], at), lambda v: _module_named(evaluator, v))
+        return _imported(evaluator, node, at)
+    if name == "sys.modules.get" and given:
+        return evaluator.each(evaluator.value(given[0], at), evaluator.module_named)
     if name == "builtins.getattr" and len(given) in (2, 3):
         return _getattr(evaluator, node, at)
     if name == "builtins.dict":
@@ -83,10 +86,21 @@ def _external(evaluator: Evaluator, name: str, node: ast.Call, at: Position) -> 
     return UNKNOWN
 
 
-def _module_named(evaluator: Evaluator, value: Value) -> Values:
-    if isinstance(value, Constant) and isinstance(value.value, str):
-        return evaluator.module(value.value)
-    return UNKNOWN
+def _imported(evaluator: Evaluator, node: ast.Call, at: Position) -> Values:
+    """What `import_module(name, package)` gives; a name that begins with dots counts from the package."""
+    packages = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "package")]
+    anchors = evaluator.value(packages[0], at) if packages else ()
+    groups: list[Values] = []
+    for named in evaluator.value(node.args[0], at):
+        text = named.value if isinstance(named, Constant) else None
+        if isinstance(text, str) and text.startswith("."):
+            known = [a.value for a in anchors if isinstance(a, Constant) and isinstance(a.value, str)]
+            level = len(text) - len(text.lstrip("."))
+            modules = [absolute(a, True, text[level:] or None, level) for a in known]
+            groups.append(union(*(evaluator.module(m) for m in modules)) if known else UNKNOWN)
+        else:
+            groups.append(evaluator.module_named(named))
+    return union(*groups)
 
 
 def _getattr(evaluator: Evaluator, node: ast.Call, at: Position) -> Values:

@@ -31,6 +31,7 @@ from pinproof.contract.judging.forward import forwarded
 from pinproof.contract.judging.guards import guard
 from pinproof.contract.judging.sites import Site, arguments
 from pinproof.contract.model import CallCheck, Drift, Signature
+from pinproof.contract.syntax.nodes import lines
 
 _CALLED = LibraryMember | LibraryInstance | OpenMember | EngineFunction | EngineClass | Partial
 
@@ -296,7 +297,7 @@ def _origin(site: Site, node: ast.Call) -> str:
         scope = scope.parent
     for binding in scope.bindings.get(root.id, ()):
         line = getattr(binding.node, "lineno", 0)
-        lines = scope.file.data.split(b"\n", line)
-        text = lines[line - 1].decode(errors="replace").strip() if 0 < line <= len(lines) else ""
+        text_lines = lines(scope.file.data)
+        text = text_lines[line - 1].decode(errors="replace").strip() if 0 < line <= len(text_lines) else ""
         return f"line {line}: {text[:100]}"
     return ""

@@ -21,7 +21,7 @@ def check_file(evaluator: Evaluator, path: str, callee: str | None) -> Iterator[
     if file is None:
         return
     seen: set[tuple[int, int, str]] = set()
-    for site in calls.sites(Relevant(file, [name]) if name else evaluator.relevant(file)):
+    for site in calls.sites(evaluator, Relevant(file, [name]) if name else evaluator.relevant(file)):
         for check in judge(evaluator, site):
             key = (check.line, check.col, check.callee)
             if key not in seen and (callee is None or check.callee == callee):

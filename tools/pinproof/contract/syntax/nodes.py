@@ -6,6 +6,14 @@ import ast
 from collections.abc import Iterator
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def lines(data: bytes) -> list[bytes]:
+    """The lines of a file as Python counts them: a lone carriage return ends one too, in strings too."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data.split(b"\n")
 
 
 def dotted(node: ast.AST | None) -> str | None:
