@@ -123,13 +123,14 @@ def lineage(library: Library, module: str, entry: Class, depth: int = 0) -> Iter
 
 def _constructor(library: Library, module: str, entry: Class, name: str) -> list[Signature]:
     steps = list(lineage(library, module, entry))
+    where, cls = module, entry
     for keyword in (k for step in steps if not isinstance(step, str) for k in step[1].keywords):
         if keyword.rpartition(".")[2].rpartition("=")[2] not in _PLAIN_KEYWORDS:
             raise Unreadable(f"{name} is made with {keyword}")
     for step in steps:
         if isinstance(step, str):
-            if step in _TUPLE:
-                return [_signature(library, module, entry.line, name, _parameters(entry.fields, False))]
+            if step in _TUPLE:  # the fields are those of the class that has it as a base
+                return [_signature(library, where, cls.line, name, _parameters(cls.fields, False))]
             raise Unreadable(f"{name} inherits from {step}")
         where, cls = step
         if cls.decorators:

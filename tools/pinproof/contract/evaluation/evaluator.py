@@ -35,7 +35,14 @@ from pinproof.contract.evaluation.values import (
 )  # fmt: skip
 from pinproof.contract.syntax.bindings import Binding, Path
 from pinproof.contract.syntax.flow import is_fallback, is_type_checking, reaching
-from pinproof.contract.syntax.nodes import Comprehension, FunctionNode, alternatives, annotation, dotted
+from pinproof.contract.syntax.nodes import (
+    Comprehension,
+    FunctionNode,
+    alternatives,
+    annotation,
+    defaults,
+    dotted,
+)
 from pinproof.contract.syntax.scopes import Scope, SourceFile
 from pinproof.contract.watch.watchlist import decorators
 
@@ -239,12 +246,22 @@ class Evaluator:
         groups = [self._bindings(bindings, scope)] if bindings else []
         for inner, binding in file.set_in_functions().get(name, ()):
             groups.append(self.binding(binding, inner))
+        if not groups:
+            groups = self._from_stars(file, name)
         if not groups and name in ("__name__", "__package__"):
             whole = name == "__name__" or file.package
             return (Constant(file.module if whole else file.module.rpartition(".")[0]),)
         if not groups:
             return (External(f"builtins.{name}"),) if hasattr(builtins, name) else UNKNOWN
         return union(*groups)
+
+    def _from_stars(self, file: SourceFile, name: str) -> list[Values]:
+        """What `from module import *` gives a name that nothing else in the module binds."""
+        for source in reversed(file.stars()):
+            found = self.imported(source, name)
+            if any(not isinstance(v, Unknown | External | Absent | OpenMember) for v in found):
+                return [found]
+        return []
 
     def _bindings(self, bindings: Iterable[Binding], scope: Scope) -> Values:
         main: list[Values] = []
@@ -351,12 +368,24 @@ class Evaluator:
                 if plain and plain[0] is node and "staticmethod" not in names:
                     cls = self.engine_class(owner)
                     return (cls if "classmethod" in names else EngineInstance(cls),)
-            if node.annotation is None or scope.parent is None:
-                return UNKNOWN
-            return self.annotated(node.annotation, Position(scope.parent))
+            return self._declared_parameter(node, scope)
         if isinstance(node, ast.expr):
             return self.annotated(node, Position(scope))
         return UNKNOWN
+
+    def _declared_parameter(self, node: ast.arg, scope: Scope) -> Values:
+        """What a parameter's annotation says, else its default: a call may leave it out."""
+        if scope.parent is None or not isinstance(scope.node, FunctionNode | ast.Lambda):
+            return UNKNOWN
+        outside = Position(scope.parent, scope.inside, scope.order)
+        if node.annotation is not None:
+            found = self.annotated(node.annotation, Position(scope.parent))
+            if any(not isinstance(v, Unknown) for v in found):
+                return found
+        default = dict(defaults(scope.node.args)).get(node.arg)
+        values = self.value(default, outside) if isinstance(default, ast.Name | ast.Attribute) else ()
+        called = tuple(v for v in values if isinstance(v, LibraryMember | EngineFunction))
+        return called or UNKNOWN
 
     def annotated(self, node: ast.expr, at: Position) -> Values:
         """An object of the class an annotation names, unknown when it names none that is known."""

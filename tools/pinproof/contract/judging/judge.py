@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from pinproof.contract.declared.callables import Unreadable, signatures
-from pinproof.contract.evaluation import inherited
+from pinproof.contract.evaluation import inherited, stores
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.results import parameters
@@ -72,7 +72,9 @@ def _attribute(evaluator: Evaluator, site: Site, node: ast.Attribute) -> Iterato
     if not owners or not all(isinstance(o, LibraryModule | LibraryInstance | LibraryMember) for o in owners):
         return
     values = evaluator.each(owners, lambda v: evaluator.attribute(v, node.attr))
-    if values and all(isinstance(v, Absent) for v in values) and not evaluator.is_patched(node.attr, site.at):
+    if not values or not all(isinstance(v, Absent) for v in values):
+        return
+    if not evaluator.is_patched(node.attr, site.at) and not stores.is_stored(evaluator, owners, node.attr):
         yield from _absent(evaluator, site, values, importing=False)
 
 

@@ -11,6 +11,15 @@ from pinproof.contract.judging.judge import judge
 from pinproof.contract.model import CallCheck
 
 
+def check_whole(evaluator: Evaluator, path: str) -> list[CallCheck]:
+    """The checks of one file; a file that breaks the gate is named as not read, and the others go on."""
+    try:
+        return list(check_file(evaluator, path, None))
+    except Exception as error:
+        evaluator.codebase.unread[path] = f"internal error: {type(error).__name__}"
+        return []
+
+
 def check_file(evaluator: Evaluator, path: str, callee: str | None) -> Iterator[CallCheck]:
     """The checks of one file; only those of `callee` when that is given."""
     codebase = evaluator.codebase

@@ -34,7 +34,8 @@ def sites(evaluator: Evaluator, relevant: Relevant) -> Iterator[Site]:
             yield from (
                 s
                 for s in _expressions(evaluator, node, here)
-                if not relevant.names.isdisjoint(_names(s.node))
+                if not relevant.names.isdisjoint(names := _names(s.node))
+                or ("self" in names and relevant.inherits(scope))
             )
 
 
@@ -57,8 +58,9 @@ def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
             found.update(_words(inner.slice))
             inner = inner.value
         else:
-            if isinstance(inner, ast.Name):
-                found.add(inner.id)
+            for child in ast.walk(inner):
+                if isinstance(child, ast.Name | ast.Attribute):
+                    found.add(child.id if isinstance(child, ast.Name) else child.attr)
             return found
 
 
@@ -71,6 +73,8 @@ def _handed(node: ast.Call) -> Iterator[str]:
         elif isinstance(argument, ast.Attribute):
             yield argument.attr
             yield from (dotted(argument.value) or "").split(".")
+        elif isinstance(argument, ast.JoinedStr):
+            yield from (child.id for child in ast.walk(argument) if isinstance(child, ast.Name))
 
 
 def _words(node: ast.expr) -> list[str]:

@@ -129,6 +129,7 @@ class SourceFile:
         self.data = data
         self.tree = tree
         self.scope = Scope(self, tree, None, module)
+        self._stars: list[str] | None = None
         self._patched: set[str] | None = None
         self._shrunk: set[str] | None = None
         self._globals: dict[str, list[tuple[Scope, Binding]]] | None = None
@@ -136,6 +137,16 @@ class SourceFile:
     def absolute(self, source: str | None, level: int) -> str:
         """The absolute module of a `from ... import` in this file."""
         return absolute(self.module, self.package, source, level)
+
+    def stars(self) -> list[str]:
+        """The modules from which this one imports everything, in order."""
+        if self._stars is None:
+            self._stars = [
+                self.absolute(step.node.module, step.node.level)
+                for step in self.scope.steps
+                if isinstance(step.node, ast.ImportFrom) and step.node.names[0].name == "*"
+            ]
+        return self._stars
 
     def patched(self) -> set[str]:
         """Attribute names that this file sets on objects other than `self`."""
