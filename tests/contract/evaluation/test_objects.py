@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from pinproof.contract.judging import siteloop
+from pinproof.contract.judging.sites import Site
 
 from tests.contract.small import check, drifts
 
@@ -65,7 +66,7 @@ NAMED = {
     "sys.modules": "import sys\nsys.modules['kernels'].f(1, bad=2)",
     "sys.modules.get": "import sys\nsys.modules.get('kernels').f(1, bad=2)",
     "relative import_module": "import importlib\nimportlib.import_module('.deep', 'kernels').f(1, bad=2)",
-    "constant f-string": "import importlib\nTOP = 'kernels'\nimportlib.import_module(f'{TOP}.deep').f(1, bad=2)",
+    "constant f-string": "import importlib as i\nTOP = 'kernels'\ni.import_module(f'{TOP}.deep').f(1, bad=2)",
     "alias chain": "import kernels\na = kernels\nb = a\nc = b\nd = c\ne = d\ng = e\nh = g\nh.f(1, bad=2)",
     "one-line try": "try: import kernels\nexcept ValueError: pass\nkernels.f(1, bad=2)",
     "behind a semicolon": "import os; import kernels\nkernels.f(1, bad=2)",
@@ -108,7 +109,7 @@ def test_a_file_that_breaks_the_gate_is_named_and_the_rest_is_judged(
 ) -> None:
     judge = siteloop.judge
 
-    def breaks(evaluator: object, site: siteloop.calls.Site) -> object:
+    def breaks(evaluator: object, site: Site) -> object:
         if site.at.scope.file.path.endswith("odd.py"):
             raise RecursionError("too deep")
         return judge(evaluator, site)  # type: ignore[arg-type]
