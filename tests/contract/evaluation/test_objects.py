@@ -132,3 +132,122 @@ def test_a_class_below_a_named_tuple_has_its_fields(tmp_path: Path) -> None:
     """
     engine = "import kernels\nkernels.Shape(1, 128)\nkernels.Shape(1, 128, 3)\n"
     assert drifts(check(tmp_path, engine, library)) == [(3, "too-many-positional", ("3 given, 2 taken",))]
+
+
+RESULTS = """
+    import abc, contextlib
+    from typing import Iterator
+    class Link:
+        def send(self, x, *, cap=0): ...
+        @classmethod
+        def build(cls, n):
+            return cls()
+        def __enter__(self):
+            return self
+        def chain(self):
+            return self
+    class Below(Link): ...
+    @contextlib.contextmanager
+    def scope(n):
+        yield Link()
+    @contextlib.contextmanager
+    def typed(n) -> Iterator[Link]:
+        yield make()
+    def make(n=1):
+        return Link()
+    def other(n):
+        return make(n)
+    def pack(x):
+        if x:
+            return x, 1, 2
+        return x, 3, 4
+    def uneven(x):
+        if x:
+            return x, 1, 2
+        return x, 1
+    def falls_off(x):
+        if x:
+            return x, 1, 2
+    class Base(abc.ABC):
+        @abc.abstractmethod
+        def forward(self): ...
+        @abc.abstractmethod
+        def backward(self): ...
+"""
+OBJECTS = {
+    "context of a generator": "with kernels.scope(1) as m:\n    m.send(1, bad=2)",
+    "context of an annotated generator": "with kernels.typed(1) as m:\n    m.send(1, bad=2)",
+    "context that gives itself": "with kernels.Link() as m:\n    m.send(1, bad=2)",
+    "nullcontext": "import contextlib as c\nwith c.nullcontext(kernels.Link()) as m:\n    m.send(1, bad=2)",
+    "context of the tree": (
+        "import contextlib\n@contextlib.contextmanager\ndef own():\n    yield kernels.Link()\n"
+        "with own() as m:\n    m.send(1, bad=2)"
+    ),
+    "classmethod that returns cls()": "kernels.Link.build(1).send(1, bad=2)",
+    "classmethod of a subclass": "kernels.Below.build(1).send(1, bad=2)",
+    "method that returns self": "kernels.Link().chain().send(1, bad=2)",
+    "function whose text shows what it returns": "kernels.make().send(1, bad=2)",
+    "function that hands on what another gives": "kernels.other(1).send(1, bad=2)",
+}
+
+
+@pytest.mark.parametrize("engine", OBJECTS.values(), ids=OBJECTS)
+def test_an_object_that_a_call_gives_is_known(engine: str, tmp_path: Path) -> None:
+    found = drifts(check(tmp_path, f"import kernels\n{engine}\n", RESULTS))
+    assert found == [(engine.count("\n") + 2, "unexpected-keyword", ("bad",))]
+
+
+@pytest.mark.parametrize(
+    ("statement", "names"),
+    [
+        ("a, b = kernels.pack(1)", ("2 unpacked, 3 returned",)),
+        ("[a, b, c, d] = kernels.pack(1)", ("4 unpacked, 3 returned",)),
+        ("a, b, c = kernels.pack(1)", None),
+        ("a, *b = kernels.pack(1)", None),
+        ("a = kernels.pack(1)", None),
+        ("a, b, c, d = kernels.uneven(1)", None),
+        ("a, b = kernels.falls_off(1)", None),
+    ],
+)
+def test_as_many_values_are_unpacked_as_every_return_gives(
+    statement: str, names: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    found = drifts(check(tmp_path, f"import kernels\n{statement}\n", RESULTS))
+    assert found == ([] if names is None else [(2, "result-count", names)])
+
+
+@pytest.mark.parametrize(
+    ("methods", "missing"),
+    [
+        ("def forward(self): ...", ("backward",)),
+        ("def forward(self): ...\n    def backward(self): ...", None),
+        ("def forward(self): ...\n    backward = forward", None),
+        ("pass", ("forward", "backward")),
+    ],
+)
+def test_an_object_is_made_only_of_a_class_that_implements_what_is_abstract(
+    methods: str, missing: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    engine = f"import kernels\nclass Mine(kernels.Base):\n    {methods}\ndef run():\n    return Mine()\n"
+    found = drifts(check(tmp_path, engine, RESULTS))
+    line = engine.count("\n")
+    assert found == ([] if missing is None else [(line, "abstract-method", missing)])
+
+
+@pytest.mark.parametrize(
+    ("engine", "names"),
+    [
+        ("import kernels\nkernels.gone = len\n", ("kernels.gone",)),
+        ("import kernels\nsetattr(kernels, 'gone', len)\n", ("kernels.gone",)),
+        ("import kernels\nfrom unittest import mock\nmock.patch('kernels.gone')\n", ("kernels.gone",)),
+        ("import kernels\nkernels.f = len\n", None),
+        ("import kernels\nkernels.mine = len\nkernels.mine(1)\n", None),
+        ("import kernels\nfrom unittest import mock\nmock.patch('kernels.f')\n", None),
+        ("import kernels\nfrom unittest import mock\nmock.patch('kernels.gone', create=True)\n", None),
+    ],
+)
+def test_a_name_that_is_replaced_must_be_there(
+    engine: str, names: tuple[str, ...] | None, tmp_path: Path
+) -> None:
+    found = drifts(check(tmp_path, engine, LIBRARY))
+    assert [drift[1:] for drift in found] == ([] if names is None else [("missing-attribute", names)])

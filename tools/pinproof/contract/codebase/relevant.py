@@ -96,6 +96,8 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
             yield from _owner(scope)
     elif isinstance(node, ast.Expr):
         yield from _put(node.value, scope)
+        if isinstance(node.value, ast.Yield) and isinstance(scope.node, FunctionNode):
+            yield scope.node.name
     elif isinstance(node, ast.ClassDef):
         if _has_base(node, names):
             yield from (node.name, "super")

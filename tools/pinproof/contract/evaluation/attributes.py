@@ -76,7 +76,9 @@ def _library_attribute(value: LibraryMember | LibraryInstance, name: str) -> Val
             groups.append(Unknown())
         else:
             bound = callables.binds_first(member.entry, instance=instance)
-            groups.append(LibraryMember(value.library, path, member, bound))
+            owner = value if isinstance(value, LibraryInstance) else None
+            owner = owner or LibraryInstance(value.library, value.path, value.member)
+            groups.append(LibraryMember(value.library, path, member, bound, owner))
     return tuple(groups)
 
 
@@ -203,4 +205,7 @@ def _stored(node: ast.stmt, target: ast.expr, path: tuple, order: int) -> Bindin
         if node.value is not None:
             return Binding("value", node.value, path, order, node.annotation)
         return Binding("parameter", node.annotation, path, order)
+    for item in node.items if isinstance(node, ast.With) else ():
+        if item.optional_vars is target:
+            return Binding("entered", item.context_expr, path, order)
     return Binding("unknown", node, path, order)

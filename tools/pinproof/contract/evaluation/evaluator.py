@@ -337,6 +337,8 @@ class Evaluator:
         if binding.kind == "unpack":
             assert isinstance(binding.extra, tuple)
             return self._unpacked(self.value(node, at), *binding.extra)
+        if binding.kind == "entered":
+            return self.each(self.value(node, at), lambda v: results.entered(self, v))
         if binding.kind == "put":
             return (Items(self.value(node, at)),)
         if binding.kind == "element":

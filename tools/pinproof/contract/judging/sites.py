@@ -51,7 +51,7 @@ def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
             if inner is not node or isinstance(inner.func, ast.Call):
                 found.update(_handed(inner))
             last = getattr(inner.func, "id", None) or getattr(inner.func, "attr", None)
-            if last in ("getattr", "partial"):
+            if last in ("getattr", "setattr", "partial", "patch"):
                 found.update(_handed(inner))
             inner = inner.func
         elif isinstance(inner, ast.Subscript):
@@ -89,7 +89,7 @@ def _expressions(evaluator: Evaluator, statement: ast.stmt, at: Position) -> Ite
         while stack:
             node, here = stack.pop()
             if isinstance(node, ast.Call) or (
-                isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+                isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Del)
             ):
                 yield Site(node, here, statement)
             stack.extend(_children(evaluator, node, here))
