@@ -14,6 +14,8 @@ CODES: dict[DriftKind, str] = {
     "unexpected-keyword": "KC101",
     "missing-required": "KC102",
     "too-many-positional": "KC103",
+    "result-count": "KC104",
+    "abstract-method": "KC105",
     "missing-attribute": "KC201",
     "missing-module": "KC202",
 }
@@ -21,6 +23,8 @@ TITLES: dict[DriftKind, str] = {
     "unexpected-keyword": "the call passes a keyword that the library does not declare",
     "missing-required": "the call leaves out a parameter that the library requires",
     "too-many-positional": "the call passes more positional arguments than the library takes",
+    "result-count": "the call unpacks another number of values than the library returns",
+    "abstract-method": "the class leaves out a method that the library declares abstract",
     "missing-attribute": "the library has no such name",
     "missing-module": "the library has no such module",
 }
@@ -84,6 +88,8 @@ def message(call: CallCheck, drift: Drift) -> str:
         "unexpected-keyword": f"{call.callee}() takes no keyword {names}{when}",
         "missing-required": f"{call.callee}() requires {names}",
         "too-many-positional": f"{call.callee}() takes fewer positional arguments: {drift.names[0]}",
+        "result-count": f"{call.callee}() returns another number of values: {drift.names[0]}",
+        "abstract-method": f"{call.callee} has abstract methods that are not implemented: {names}",
         "missing-attribute": f"{call.library} has no {call.callee}",
         "missing-module": f"{call.library} has no module {call.callee}",
     }
