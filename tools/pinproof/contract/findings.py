@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from pinproof.contract.binding import TWICE
 from pinproof.contract.model import CallCheck, Drift, DriftKind, Signature
 
 CODES: dict[DriftKind, str] = {
@@ -70,14 +69,14 @@ def _of_call(call: CallCheck) -> Iterator[Finding]:
             nearest=drift.nearest,
             guard=call.guard,
             how=call.how,
-            confidence="when the condition holds" if drift.when not in (None, TWICE) else "always",
+            confidence="when the condition holds" if drift.when is not None else "always",
         )
 
 
 def message(call: CallCheck, drift: Drift) -> str:
     """What is wrong, in one line."""
     names = ", ".join(repr(name) for name in drift.names)
-    if drift.when == TWICE:
+    if drift.twice:
         return f"{call.callee}() gets {names} twice, by position and by keyword"
     when = f" (passed when {drift.when})" if drift.when else ""
     texts: dict[DriftKind, str] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from pinproof.contract import inherited
-from pinproof.contract.binding import TWICE, Arguments, bind, nearest
+from pinproof.contract.binding import Arguments, bind, nearest
 from pinproof.contract.callables import Unreadable, signatures
 from pinproof.contract.calls import Site, arguments
 from pinproof.contract.evaluate import Evaluator
@@ -269,11 +269,7 @@ def _guarded(evaluator: Evaluator, at: Position, check: CallCheck) -> CallCheck:
     live: list[Drift] = []
     for drift in check.drifts:
         found = guard(evaluator, at, drift.kind, drift.names, importing=False)
-        if (
-            found is None
-            and drift.when not in (None, TWICE)
-            and evaluator.engine.probed().issuperset(drift.names)
-        ):
+        if found is None and drift.when is not None and evaluator.engine.probed().issuperset(drift.names):
             found = f"a signature is asked for {', '.join(drift.names)} elsewhere in the tree"
         if found is None:
             live.append(drift)

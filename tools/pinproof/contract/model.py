@@ -51,13 +51,15 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
 
     `names` are the offending keywords, the missing parameters, or the attribute or module that is
     not there; `nearest` the declared names that read most like them; `when` the condition, in the
-    words of the source, under which the argument is passed at all (None: always).
+    words of the source, under which the argument is passed at all (None: always); `twice` that a keyword
+    is declared, but its parameter is filled by position already.
     """
 
     kind: DriftKind
     names: tuple[str, ...]
     nearest: tuple[str, ...] = ()
     when: str | None = None
+    twice: bool = False
 
 
 class CallCheck(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ import re
 
 from pinproof.errors import Conflict, InputError
 from pinproof.gate import GateName
+from pinproof.patchset.contracts import contracts_of
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
 from pinproof.pins import deciding, read_pins
@@ -102,9 +103,7 @@ def _pins_for(gate: GateName | None, patch: Patch, tree: Tree) -> dict[str, str]
         return exact_pins(tree)
     if gate != "smoke":
         return {}
-    # Contract: PATH LIBRARY.FUNCTION NAMES
-    words = [value.split() for value in patch.fields.get("Contract", [])]
-    libraries = {parts[1].split(".", 1)[0] for parts in words if len(parts) > 1} | {"torch"}
+    libraries = {contract.callee.split(".", 1)[0] for contract in contracts_of(patch)} | {"torch"}
     return {library: spec for library, spec in exact_pins(tree).items() if library in libraries}
 
 
