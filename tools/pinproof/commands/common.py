@@ -75,7 +75,7 @@ def engine_tree(path: str | Path, package: str | None = None) -> Tree:
     """
     if package is not None:
         return open_tree(path, package=package)
-    from pinproof.contract.watchlist import engines
+    from pinproof.contract.watch.watchlist import engines
 
     for name in engines():
         try:
@@ -116,7 +116,7 @@ def libraries(args: argparse.Namespace) -> dict[str, str]:
 
 def _check_watched(names: Iterable[str]) -> None:
     """Refuse a library that is not watched: a typo would otherwise go unnoticed."""
-    from pinproof.contract.watchlist import shipped
+    from pinproof.contract.watch.watchlist import shipped
 
     known = {watched.name for watched in shipped()}
     for name in names:
