@@ -104,6 +104,11 @@ class LibraryUsed(msgspec.Struct, frozen=True, kw_only=True):
     pin: Pin | None = None
     note: str | None = None
 
+    @property
+    def label(self) -> str:
+        """The library with its version; of a commit the first twelve digits, of a folder its name."""
+        return f"{self.library} {self.version.rstrip('/').rpartition('/')[2][:12]}"
+
 
 class Unchecked(msgspec.Struct, frozen=True, kw_only=True):
     """A library whose signatures could not be had, and what to do about it.

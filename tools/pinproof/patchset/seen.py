@@ -16,11 +16,13 @@ from pinproof.tree import Tree
 class Seen(msgspec.Struct, frozen=True):
     """What one look at a tree gave.
 
-    `sources` says how each library's signatures were come by; `notes` are things to know about them.
+    `labels` names each library with its version, `sources` says how its signatures were come by, `notes`
+    are things to know about them.
     """
 
     calls: tuple[CallCheck, ...]
     unchecked: tuple[Unchecked, ...] = ()
+    labels: dict[str, str] = {}
     sources: dict[str, str] = {}
     notes: tuple[str, ...] = ()
 
@@ -38,14 +40,15 @@ class Seen(msgspec.Struct, frozen=True):
 class Difference(msgspec.Struct, frozen=True):
     """What a patch without a contract does to the calls in the files it touches.
 
-    `mended` fail without it and not with it, `harmed` the other way round; `changed` are the calls that
-    read differently with it.
+    `mended` fail without it and not with it, `harmed` the other way round; `remaining` fail either way;
+    `changed` are the calls that read differently with it.
     """
 
     without: Seen
     mended: tuple[CallCheck, ...]
     harmed: tuple[CallCheck, ...]
     changed: tuple[CallCheck, ...]
+    remaining: int = 0
     unread: tuple[str, ...] = ()
 
 
@@ -60,35 +63,32 @@ def stated(
         libraries: where to take signatures from instead, by library.
         everywhere: where none is left in a contract's own file, look at the whole tree.
     """
-    reports = [
-        _callee(tree, contract.file, callee, libraries, everywhere=everywhere)
-        for contract in contracts
-        for callee in contract.callees
-    ]
-    return _seen(reports)
+    return _seen([r for contract in contracts for r in _of_contract(tree, contract, libraries, everywhere)])
 
 
-def _callee(
-    tree: Tree, file: str, callee: str, libraries: Mapping[str, str] | None, *, everywhere: bool
-) -> Report:
+def _of_contract(
+    tree: Tree, contract: Contract, libraries: Mapping[str, str] | None, everywhere: bool
+) -> list[Report]:
     # Most of the start-up time, and a remembered verdict needs none of it.
     from pinproof.contract.check import check_tree
 
-    report = check_tree(tree, callee=callee, files=[file], libraries=libraries)
-    if report.calls or report.unchecked or not everywhere:
-        return report
-    return check_tree(tree, callee=callee, libraries=libraries)
+    found = [check_tree(tree, callee=name, files=[contract.file], libraries=libraries)
+             for name in contract.callees]  # fmt: skip
+    if not everywhere or any(report.calls or report.unchecked for report in found):
+        return found
+    return [check_tree(tree, callee=name, libraries=libraries) for name in contract.callees]
 
 
 def difference(without: Tree, with_it: Tree, patch: Patch, libraries: Mapping[str, str] | None) -> Difference:
     """What the patch does to the calls in the Python files it touches."""
     before, after = (_touched(tree, patch, libraries) for tree in (without, with_it))
-    mended = _minus(before.calls, after.calls, _failure)
-    harmed = _minus(after.calls, before.calls, _failure)
+    mended = tuple(_minus(before.calls, after.calls, _failure))
+    harmed = tuple(_minus(after.calls, before.calls, _failure))
     unread = tuple(f"{item.file}: {item.reason}" for report in (before, after) for item in report.unread)
     return Difference(
-        without=_seen([before]), mended=tuple(mended), harmed=tuple(harmed),
+        without=_seen([before]), mended=mended, harmed=harmed,
         changed=tuple(_minus(after.calls, before.calls, _content)), unread=unread,
+        remaining=len(before.failing) - len(mended),
     )  # fmt: skip
 
 
@@ -130,6 +130,7 @@ def _seen(reports: Sequence[Report]) -> Seen:
     return Seen(
         calls=tuple(calls.values()),
         unchecked=tuple({u.library: u for report in reports for u in report.unchecked}.values()),
+        labels={u.library: u.label for u in used},
         sources={u.library: u.source.replace(" (", ", ").replace(")", "") for u in used},
         notes=tuple(dict.fromkeys(u.note for u in used if u.note)),
     )

@@ -98,7 +98,7 @@ class _Case(msgspec.Struct, frozen=True):
 
     def reading(self, seen: Seen) -> str:
         call = self.deciding(seen)
-        return words.reading(call, self.names, seen.sources) if call is not None else ""
+        return words.reading(call, self.names, seen) if call is not None else ""
 
     def verdict(self, name: VerdictName, sentence: str, seen: Seen, basis: Basis = "stated") -> Verdict:
         call = self.deciding(seen)
@@ -206,7 +206,8 @@ def _by_difference(case: _Case) -> Verdict:
         )
     count = len(found.mended)
     vanish = "1 finding vanishes" if count == 1 else f"{count} findings vanish"
-    what = f"the patch states no contract; {vanish} with it"
+    left = f", {found.remaining} remain" if found.remaining else ""
+    what = f"the patch states no contract; {vanish} with it{left}"
     here = found.mended if case.text == "applies" else tuple(sound)
     seen = msgspec.structs.replace(found.without, calls=here)
     name: VerdictName = "needed" if case.text == "applies" else "applied"

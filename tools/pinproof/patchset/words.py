@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
 from pinproof.contract.model import CallCheck, Drift
 from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.seen import Seen
 
 _KEYWORD = re.compile(rb"\s*([A-Za-z_]\w*)\s*=(?!=)")
 # More names than this, and nobody sees the one that matters.
@@ -62,21 +63,31 @@ def source(call: CallCheck, sources: Mapping[str, str]) -> str | None:
     return f"{place.source}, {place.file}{line}, {sources.get(call.library, 'given')}"
 
 
-def reading(call: CallCheck, names: Names, sources: Mapping[str, str]) -> str:
+def reading(call: CallCheck, names: Names, seen: Seen) -> str:
     """`FILE:LINE passes A, B; LIBRARY VERSION declares C, D (where)`, or as the kind of drift has it."""
     at = f"{call.file}:{call.line}"
-    label, _, where = (source(call, sources) or call.library).partition(", ")
-    told = f" ({where})" if where else f" ({sources[call.library]})" if call.library in sources else ""
+    label, _, where = (source(call, seen.sources) or "").partition(", ")
+    label = label or seen.labels.get(call.library, call.library)
+    told = f" ({where or seen.sources[call.library]})" if where or call.library in seen.sources else ""
     others = [drift for drift in call.drifts if drift.kind != "unexpected-keyword" or drift.twice]
     if others and len(others) == len(call.drifts):
         return f"{at} {'; '.join(_clause(call, drift, label) for drift in others)}{told}"
+    if call.open is not None:
+        return f"{at} could not be decided: {call.open}"
+    passed, declared = passes(call, names), declares(call, names)
+    first = names.changed | {name for drift in call.drifts for name in (*drift.names, *drift.nearest)}
+    if not call.drifts and len(declared) <= MOST_NAMES:
+        first |= set(declared)
+    if not call.drifts and (call.signature is None or not _tells(passed, first)):
+        return f"{at} uses {call.callee} as {label} declares it{told}"
     also = "".join(f"; it also {_clause(call, drift, label)}" for drift in others)
-    near = {name for drift in call.drifts for name in (*drift.names, *drift.nearest)}
-    passed = few(passes(call, names), names.changed | near) or "none of the patch's names"
-    if call.signature is None:
-        return f"{at} passes {passed}{also}"
-    declared = few(declares(call, names), names.changed | near) or "none of these names"
-    return f"{at} passes {passed}; {label} declares {declared}{told}{also}"
+    shown = few(declared, first) if _tells(declared, first) else "none of these names"
+    return f"{at} passes {few(passed, first)}; {label} declares {shown}{told}{also}"
+
+
+def _tells(listed: Collection[str], first: Collection[str]) -> bool:
+    """Whether a list of names says something: a long one only by the names that are looked for."""
+    return bool(listed) and (len(listed) <= MOST_NAMES or not set(listed).isdisjoint(first))
 
 
 def _clause(call: CallCheck, drift: Drift, label: str) -> str:
@@ -91,11 +102,9 @@ def _clause(call: CallCheck, drift: Drift, label: str) -> str:
     }.get(drift.kind, f"breaks {call.callee} of {label}: {drift.kind} {named}")
 
 
-def few(names: Iterable[str], first: Iterable[str] = ()) -> str:
-    """A list of names cut to a few: those of `first` before all others, in their own order."""
-    listed = list(names)
-    if len(listed) <= MOST_NAMES:
-        return ", ".join(listed)
-    wanted = set(first)
-    chosen = sorted(listed, key=lambda name: name not in wanted)[:MOST_NAMES]
-    return f"{', '.join(name for name in listed if name in chosen)} and {len(listed) - MOST_NAMES} more"
+def few(names: Sequence[str], first: Collection[str] = ()) -> str:
+    """A list of names; of a long one only those that are in `first`, and how many more there are."""
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    shown = [name for name in names if name in first][:MOST_NAMES] or list(names[:MOST_NAMES])
+    return f"{', '.join(shown)} and {len(names) - len(shown)} more"
