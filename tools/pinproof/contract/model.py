@@ -52,7 +52,8 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     `names` are the offending keywords, the missing parameters, or the attribute or module that is
     not there; `nearest` the declared names that read most like them; `when` the condition, in the
     words of the source, under which the argument is passed at all (None: always); `twice` that a keyword
-    is declared, but its parameter is filled by position already.
+    is declared, but its parameter is filled by position already; `given` how many arguments are passed by
+    position, where that is what is wrong.
     """
 
     kind: DriftKind
@@ -60,6 +61,7 @@ class Drift(msgspec.Struct, frozen=True, kw_only=True):
     nearest: tuple[str, ...] = ()
     when: str | None = None
     twice: bool = False
+    given: int | None = None
 
 
 class CallCheck(msgspec.Struct, frozen=True, kw_only=True):

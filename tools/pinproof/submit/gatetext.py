@@ -51,7 +51,8 @@ def _binding(verdict: Details) -> str:
     if failing:
         drift = failing[0]["drifts"][0]
         return f"{len(failing)} of {len(calls)} calls fail: {drift['kind']} {', '.join(drift['names'])}"
-    return f"{len(calls)} of {len(calls)} calls bind"
+    bound = sum(call["open"] is None for call in calls)
+    return f"{bound} of {len(calls)} calls bind"
 
 
 def _compile(record: EvidenceRecord) -> Row:

@@ -50,7 +50,8 @@ def _too_many(parameters: Sequence[Parameter], arguments: Arguments) -> Iterable
         return
     room = sum(p.kind in ("positional-only", "positional-or-keyword") for p in parameters)
     if arguments.positional > room:
-        yield Drift(kind="too-many-positional", names=(f"{arguments.positional} given, {room} taken",))
+        given = arguments.positional
+        yield Drift(kind="too-many-positional", names=(f"{given} given, {room} taken",), given=given)
 
 
 def _unexpected(signature: Signature, arguments: Arguments) -> Iterable[Drift]:

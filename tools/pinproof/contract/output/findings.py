@@ -97,8 +97,8 @@ def declared(signature: Signature | None) -> str | None:
     return f"{signature.place.source}, {signature.place.file}{line}"
 
 
-def spelled(signature: Signature) -> str:
-    """The signature as Python would show it, without defaults' values."""
+def spelled(signature: Signature, *, lines: bool = False) -> str:
+    """The signature as Python would show it, without defaults' values; with `lines` one parameter a line."""
     parts: list[str] = []
     kinds = [p.kind for p in signature.parameters]
     for index, parameter in enumerate(signature.parameters):
@@ -108,4 +108,6 @@ def spelled(signature: Signature) -> str:
         parts.append(f"{prefix}{parameter.name}{'=...' if parameter.default else ''}")
         if parameter.kind == "positional-only" and kinds[index + 1 : index + 2] != ["positional-only"]:
             parts.append("/")
+    if lines and parts:
+        return f"{signature.name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
     return f"{signature.name}({', '.join(parts)})"
