@@ -16,6 +16,7 @@ from pinproof.patchset.change import contents_after
 from pinproof.patchset.journal import tree_lock
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.verdict import Verdict, judge
+from pinproof.patchset.witnessing import witness_rung
 from pinproof.tree import Tree
 
 
@@ -60,6 +61,7 @@ def run_main_job(
     after = judge(patch, patched, libraries)
     without = _without(patch, tree, libraries) if before.verdict == "applied" else before
     contract = contract_result(without, after, time.monotonic() - started)
+    contract = _witnessed(contract, without, after, patch, patched)
     return MainJob(
         patch=patch.name, before=before, after=after, plan=plan, contract=contract,
         compile=compile_gate(patched, [diff.path for diff in patch.diffs if diff.kind != "delete"]),
@@ -94,6 +96,22 @@ def contract_result(before: Verdict, after: Verdict, duration_s: float) -> GateR
         gate="contract", outcome="pass" if holds else "fail", duration_s=duration_s,
         summary=f"{changed}{_reading(after.calls)}", details=details,
     )  # fmt: skip
+
+
+def _witnessed(
+    contract: GateResult, before: Verdict, after: Verdict, patch: Patch, patched: Tree
+) -> GateResult:
+    """The result with its witness rung; a witness that dies with the patch in fails the gate."""
+    if contract.outcome != "pass":
+        return contract
+    without = patched.with_changes(contents_after(patched, patch, reverse=True))
+    found = witness_rung(before, after, without, patched)
+    details = {**contract.details, "witness": msgspec.to_builtins(found)}
+    if found.outcome == "fail":
+        return msgspec.structs.replace(
+            contract, outcome="fail", summary=f"witness: {found.summary}", details=details
+        )
+    return msgspec.structs.replace(contract, details=details)
 
 
 def _not_proved(before: Verdict, after: Verdict) -> tuple[str | None, str | None]:

@@ -33,11 +33,15 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """What a library declares for one callable; `self` and `cls` are left out."""
+    """What a library declares for one callable; `self` and `cls` are left out.
+
+    `of` says what is called: a function, a class that is made, or a method of an object or class.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
     place: Place
+    of: Literal["function", "class", "method"] = "function"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -117,11 +117,16 @@ def _precommit_limits(details: Details) -> list[str]:
     ]
 
 
+def _contract_limits(details: Details) -> list[str]:
+    rung = details.get("witness") or {"outcome": "skip", "summary": "recorded before witnesses were"}
+    return [] if rung["outcome"] == "pass" else [f"contract: no witness ({rung['summary']})"]
+
+
 _ROWS: dict[GateName, Callable[[EvidenceRecord], Row]] = {
     "contract": _contract, "compile": _compile, "duplicates": _duplicates,
     "pre-commit": _precommit, "smoke": _smoke,
 }  # fmt: skip
 
 _LIMITS: dict[GateName, Callable[[Details], list[str]]] = {
-    "pre-commit": _precommit_limits, "smoke": _smoke_limits,
+    "contract": _contract_limits, "pre-commit": _precommit_limits, "smoke": _smoke_limits,
 }  # fmt: skip

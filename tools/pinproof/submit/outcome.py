@@ -57,6 +57,8 @@ def _contract(details: Details) -> str | None:
         return f"the verdict without the patch is {before['verdict']}"
     if after.get("basis") == "text" or not calls:
         return "no call was looked at"
+    if after.get("basis") and details["witness"]["outcome"] == "fail":
+        return f"its witness says {details['witness']['summary']}"
     undecided = [call for call in calls if call["open"] is not None]
     return f"{len(undecided)} calls were not decided" if undecided else None
 

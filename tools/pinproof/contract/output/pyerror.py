@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pinproof.contract.model import CallCheck, Drift
+from pinproof.contract.model import CallCheck, Drift, Signature
 
 
 def python_error(call: CallCheck) -> str:
@@ -20,8 +20,16 @@ _ORDER = {"missing-module": 0, "missing-attribute": 1, "unexpected-keyword": 2, 
           "missing-required": 4}  # fmt: skip
 
 
+def qualified(signature: Signature) -> str:
+    """The name by which Python's errors call it: with its class for a method or a class that is made."""
+    parts = signature.name.split(".")
+    if signature.of == "class":
+        return f"{parts[-1]}.__init__"
+    return ".".join(parts[-2:]) if signature.of == "method" else parts[-1]
+
+
 def _name(call: CallCheck) -> str:
-    return call.callee.rsplit(".", 1)[-1]
+    return qualified(call.signature) if call.signature else call.callee.rsplit(".", 1)[-1]
 
 
 def _keyword(call: CallCheck, drift: Drift) -> str:
@@ -50,13 +58,15 @@ def _listed(names: Sequence[str]) -> str:
 def _too_many(call: CallCheck, drift: Drift) -> str:
     parameters = call.signature.parameters if call.signature else ()
     takes = [p for p in parameters if p.kind in ("positional-only", "positional-or-keyword")]
-    least = sum(1 for p in takes if not p.default)
-    counts = f"from {least} to {len(takes)}" if least != len(takes) else f"{len(takes)}"
-    plural = "s" * (len(takes) != 1 or least != len(takes))
-    were = "was" if drift.given == 1 else "were"
+    mine = int(call.signature is not None and call.signature.of != "function")  # Python counts self
+    most = len(takes) + mine
+    least = sum(1 for p in takes if not p.default) + mine
+    counts = f"from {least} to {most}" if least != most else f"{most}"
+    plural = "s" * (most != 1 or least != most)
+    given = (drift.given or 0) + mine
     return (
         f"TypeError: {_name(call)}() takes {counts} positional argument{plural} "
-        f"but {drift.given} {were} given"
+        f"but {given} {'was' if given == 1 else 'were'} given"
     )
 
 
