@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from pinproof.contract.declared.library import Library, Member
 from pinproof.contract.declared.summary import Class, Field, Function, Import
 from pinproof.contract.model import Parameter, Place, Signature
@@ -41,9 +43,11 @@ def signatures(library: Library, member: Member, name: str, *, bound: bool = Fal
         Unreadable: it cannot be known.
     """
     if isinstance(member.entry, Class):
-        return _constructor(library, member.module, member.entry, name)
+        made = _constructor(library, member.module, member.entry, name)
+        return [msgspec.structs.replace(found, of="class") for found in made]
     if isinstance(member.entry, Function):
-        return [_function(library, member.module, member.entry, name, bound)]
+        found = _function(library, member.module, member.entry, name, bound)
+        return [msgspec.structs.replace(found, of="method") if bound else found]
     raise Unreadable(f"{name} is a value, its type is not known")
 
 

@@ -29,7 +29,7 @@ from pinproof.contract.evaluation.values import (
     Value,
     Values,
 )  # fmt: skip
-from pinproof.contract.judging.binding import TWICE, Arguments, bind, nearest
+from pinproof.contract.judging.binding import Arguments, bind, nearest
 from pinproof.contract.judging.forward import forwarded
 from pinproof.contract.judging.guards import guard
 from pinproof.contract.judging.sites import Site, arguments
@@ -346,11 +346,7 @@ def _guarded(evaluator: Evaluator, at: Position, check: CallCheck) -> CallCheck:
     live: list[Drift] = []
     for drift in check.drifts:
         found = guard(evaluator, at, drift.kind, drift.names, importing=False)
-        if (
-            found is None
-            and drift.when not in (None, TWICE)
-            and evaluator.codebase.probed().issuperset(drift.names)
-        ):
+        if found is None and drift.when is not None and evaluator.codebase.probed().issuperset(drift.names):
             found = f"a signature is asked for {', '.join(drift.names)} elsewhere in the tree"
         if found is None:
             live.append(drift)

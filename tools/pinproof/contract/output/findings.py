@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from pinproof.contract.judging.binding import TWICE
 from pinproof.contract.model import CallCheck, Drift, DriftKind, Signature
 
 CODES: dict[DriftKind, str] = {
@@ -74,14 +73,14 @@ def _of_call(call: CallCheck) -> Iterator[Finding]:
             nearest=drift.nearest,
             guard=call.guard,
             how=call.how,
-            confidence="when the condition holds" if drift.when not in (None, TWICE) else "always",
+            confidence="when the condition holds" if drift.when is not None else "always",
         )
 
 
 def message(call: CallCheck, drift: Drift) -> str:
     """What is wrong, in one line."""
     names = ", ".join(repr(name) for name in drift.names)
-    if drift.when == TWICE:
+    if drift.twice:
         return f"{call.callee}() gets {names} twice, by position and by keyword"
     when = f" (passed when {drift.when})" if drift.when else ""
     texts: dict[DriftKind, str] = {
@@ -104,8 +103,8 @@ def declared(signature: Signature | None) -> str | None:
     return f"{signature.place.source}, {signature.place.file}{line}"
 
 
-def spelled(signature: Signature) -> str:
-    """The signature as Python would show it, without defaults' values."""
+def spelled(signature: Signature, *, lines: bool = False) -> str:
+    """The signature as Python would show it, without defaults' values; with `lines` one parameter a line."""
     parts: list[str] = []
     kinds = [p.kind for p in signature.parameters]
     for index, parameter in enumerate(signature.parameters):
@@ -115,4 +114,6 @@ def spelled(signature: Signature) -> str:
         parts.append(f"{prefix}{parameter.name}{'=...' if parameter.default else ''}")
         if parameter.kind == "positional-only" and kinds[index + 1 : index + 2] != ["positional-only"]:
             parts.append("/")
+    if lines and parts:
+        return f"{signature.name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
     return f"{signature.name}({', '.join(parts)})"
