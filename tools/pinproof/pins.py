@@ -7,22 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
+from pinproof.projectpins import own_number, project_pins
+from pinproof.projects import ENGINES
+from pinproof.requirement import Pin, requirement
 from pinproof.tree import Tree, metadata_path
 
-
-class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """One place where a tree says which version of a library it wants.
-
-    `spec` is a commit, a tag, a version, or a specifier such as `>=0.3,<0.5`; `exact` says whether it
-    names one version only; `repo` is the git URL for a commit or tag.
-    """
-
-    library: str
-    spec: str
-    exact: bool
-    file: str
-    line: int
-    repo: str | None = None
+__all__ = ["Disagreement", "Pin", "disagreements", "find_pin", "read_pins"]
 
 
 class Disagreement(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,7 +29,6 @@ _CMAKE_VARIABLE = re.compile(r"\$\{(\w+)\}")
 _SHELL_SET = re.compile(r'^(\w+)="?([^"\s]{1,300})"?\s*$', re.MULTILINE)
 _DOCKER_ARG = re.compile(r'^ARG\s+(\w+)="?([^"\s]{1,200})"?', re.MULTILINE)
 _REQUIRES_DIST = re.compile(r"^Requires-Dist:[ \t]*(.{1,500})$", re.MULTILINE)
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 _DOCKER_LIBRARIES = {"FLASHINFER_VERSION": "flashinfer-python", "DEEPEP_COMMIT_HASH": "deep_ep"}
 _SHELL_LIBRARIES = {
@@ -62,8 +51,12 @@ def read_pins(tree: Tree, *, only: Collection[str] | None = None) -> list[Pin]:
     found = [*_cmake_pins(tree), *_shell_pins(tree), *_docker_pins(tree)]
     found += _requirement_pins(tree, only)
     found += _metadata_pins(tree, only)
+    found += project_pins(tree, only)
     if only is not None:
         found = [pin for pin in found if pin.library in only]
+    known = {pin.library for pin in found} | {tree.package, *tree.packages}
+    asked = [e for e in ENGINES if e not in known and (only is None or e in only)]
+    found += [pin for engine in asked for pin in [own_number(tree, engine)] if pin is not None]
     return sorted(found, key=lambda pin: (pin.library, pin.file, pin.line))
 
 
@@ -81,14 +74,11 @@ def disagreements(pins: Iterable[Pin]) -> list[Disagreement]:
 
 
 def find_pin(pins: Iterable[Pin], library: str) -> Pin | None:
-    """The pin that decides for a library: an exact one where there is one."""
+    """The pin that decides for a library: an exact one where there is one, a requirement before an image."""
     mine = [pin for pin in pins if pin.library == library]
-    return next((pin for pin in mine if pin.exact), mine[0] if mine else None)
-
-
-def _canonical(name: str) -> str:
-    """A project's name as the package index normalises it (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
+    exact = [pin for pin in mine if pin.exact]
+    required = [pin for pin in exact if "ockerfile" not in pin.file]
+    return next(iter((*required, *exact, *mine)), None)
 
 
 def _bare(spec: str) -> str:
@@ -144,7 +134,7 @@ def _shell_pins(tree: Tree) -> Iterator[Pin]:
 def _requirement_pins(tree: Tree, only: Collection[str] | None) -> Iterator[Pin]:
     for path in _REQUIREMENT_FILES:
         for number, line in enumerate((tree.read_text(path) or "").splitlines(), 1):
-            pin = _requirement(line.split(" #", 1)[0].strip(), path, number, only)
+            pin = requirement(line.split(" #", 1)[0].strip(), path, number, only)
             if pin is not None:
                 yield pin
 
@@ -162,28 +152,8 @@ def _metadata_pins(tree: Tree, only: Collection[str] | None) -> Iterator[Pin]:
     path = metadata_path(tree)
     if path is None:
         return
-    text = (tree.read_text(path) or "").split("\n\n", 1)[0]
+    text = (tree.project_files.read(path) or b"").decode(errors="replace").split("\n\n", 1)[0]
     for match in _REQUIRES_DIST.finditer(text):
-        pin = _requirement(match[1], path, _line(text, match.start()), only)
+        pin = requirement(match[1], path, _line(text, match.start()), only)
         if pin is not None:
             yield pin
-
-
-def _requirement(text: str, path: str, line: int, only: Collection[str] | None) -> Pin | None:
-    named = _NAME.match(text)
-    if named is None or (only is not None and _canonical(named[0]) not in only):
-        return None
-    # 20 ms to import: not for the lines of other libraries.
-    from packaging.requirements import InvalidRequirement, Requirement
-
-    try:
-        wanted = Requirement(text)
-    except InvalidRequirement:
-        return None
-    if wanted.marker is not None and "extra" in str(wanted.marker):
-        return None  # an extra is not what a plain install brings
-    specs = list(wanted.specifier)
-    exact = len(specs) == 1 and specs[0].operator == "==" and not specs[0].version.endswith(".*")
-    spec = specs[0].version if exact else str(wanted.specifier) or "any"
-    return Pin(library=_canonical(wanted.name), spec=spec, exact=exact, file=path, line=line,
-               repo=wanted.url)  # fmt: skip

@@ -105,6 +105,7 @@ def _exit_code(report: Report, *, quiet: bool) -> int:
 
 def _tree(args: argparse.Namespace) -> Tree:
     from pinproof.contract.watchlist import engines
+    from pinproof.opening import open_any
     from pinproof.releases import parse_release, release_tree
     from pinproof.tree import open_tree
 
@@ -117,14 +118,7 @@ def _tree(args: argparse.Namespace) -> Tree:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
     if args.package:
         return open_tree(path, package=args.package)
-    for package in engines():
-        try:
-            return open_tree(path, package=package)
-        except InputError:
-            if not Path(path).is_dir():
-                raise
-    known = " or ".join(engines())
-    raise InputError(f"{path} is no {known} tree", hint="--package NAME for another engine")
+    return open_any(path, engines())
 
 
 def _overrides(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:

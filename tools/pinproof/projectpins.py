@@ -1,0 +1,105 @@
+"""Which engine version a plugin, server or trainer asks for: pyproject.toml, requirements, Dockerfiles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from pinproof.projects import ENGINES, Project, project, pyproject
+from pinproof.requirement import Pin, requirement
+from pinproof.tree import Files, Tree
+
+_VERSION = r"v?([0-9]+\.[0-9]+(?:\.[0-9]+)?(?:\.?(?:rc|post)[0-9]+)?)"
+# Images that hold an engine, and the arguments that Dockerfiles use for its version.
+_IMAGE = re.compile(rf"^FROM\s+\S*?\b(vllm|sglang)(?:-openai|-cpu|-rocm)?:{_VERSION}", re.M | re.I)
+_ARGUMENT = re.compile(
+    rf"^(?:ARG|ENV)\s+(VLLM|SGLANG)_(?:TAG|VERSION|REF|BRANCH|RELEASE)[= ]\"?{_VERSION}\"?\s*$", re.M
+)
+_INSTALL = re.compile(rf"\b(vllm|sglang)(?:\[[\w,.-]*\])?=={_VERSION}")
+
+
+def project_pins(tree: Tree, only: Collection[str] | None) -> Iterator[Pin]:
+    """The pins that the files of a project state.
+
+    Args:
+        tree: the tree; its project may lie above its packages.
+        only: the libraries wanted; every one by default.
+    """
+    files = tree.project_files
+    yield from _pyproject(files, only)
+    engines = [e for e in ENGINES if e not in (tree.package, *tree.packages) and (only is None or e in only)]
+    if not engines:
+        return
+    yield from _requirement_files(files, engines)
+    yield from (pin for pin in _dockerfiles(files) if pin.library in engines)
+
+
+def own_number(tree: Tree, engine: str) -> Pin | None:
+    """The engine's release of the same number as the project's own, for a plugin that states none.
+
+    vllm-omni 0.28.0 is for vLLM 0.28.0 and says so nowhere in its metadata; so do others that are
+    named after their engine or fill its plugin entry points.
+    """
+    found = project(tree)
+    base = re.match(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?", found.version or "")
+    if base is None or not _is_of(found, engine):
+        return None
+    return Pin(
+        library=engine, spec=base[0], exact=True, file="", line=0,
+        note=f"{found.name} states no version of {engine}: the release of its own number, {base[0]}",
+    )  # fmt: skip
+
+
+def _is_of(found: Project, engine: str) -> bool:
+    return engine in found.plugin_of or found.name.startswith(engine + "-")
+
+
+def _pyproject(files: Files, only: Collection[str] | None) -> Iterator[Pin]:
+    table = pyproject(files)
+    text = (files.read("pyproject.toml") or b"").decode(errors="replace")
+    own = table.get("project")
+    own = own if isinstance(own, dict) else {}
+    for wanted in _stated(own):
+        pin = requirement(wanted, "pyproject.toml", _line(text, wanted), only)
+        if pin is not None:
+            yield pin
+    groups = [*_lists(own.get("optional-dependencies")), *_lists(table.get("dependency-groups"))]
+    for wanted in (w for group in groups for w in group if isinstance(w, str)):
+        pin = requirement(wanted, "pyproject.toml", _line(text, wanted), ENGINES)
+        if pin is not None and (only is None or pin.library in only):
+            yield pin
+
+
+def _stated(own: dict[str, Any]) -> list[str]:
+    found = own.get("dependencies")
+    return [w for w in found if isinstance(w, str)] if isinstance(found, list) else []
+
+
+def _lists(table: object) -> list[list[object]]:
+    return [v for v in table.values() if isinstance(v, list)] if isinstance(table, dict) else []
+
+
+def _line(text: str, wanted: str) -> int:
+    at = max(text.find(f'"{wanted}"'), text.find(f"'{wanted}'"))
+    return text.count("\n", 0, at) + 1 if at >= 0 else 1
+
+
+def _requirement_files(files: Files, engines: list[str]) -> Iterator[Pin]:
+    for path in ("requirements.txt", *files.paths("requirements", ".txt")):
+        for number, line in enumerate((files.read(path) or b"").decode(errors="replace").splitlines(), 1):
+            pin = requirement(line.split(" #", 1)[0].strip(), path, number, engines)
+            if pin is not None:
+                yield pin
+
+
+def _dockerfiles(files: Files) -> Iterator[Pin]:
+    inside = [p for p in files.paths("docker") if "ockerfile" in p.rsplit("/", 1)[-1]]
+    for path in ("Dockerfile", *inside):
+        text = (files.read(path) or b"").decode(errors="replace")
+        for pattern in (_IMAGE, _ARGUMENT, _INSTALL):
+            for match in pattern.finditer(text):
+                yield Pin(
+                    library=match[1].lower(), spec=match[2], exact=True, file=path,
+                    line=text.count("\n", 0, match.start(2)) + 1,
+                )  # fmt: skip
