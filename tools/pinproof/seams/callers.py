@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from pinproof.contract.binding import Arguments
+from pinproof.contract.judging.binding import Arguments
 from pinproof.seams.code import Found, FunctionNode, Module, World, dotted_name, methods
 
 # A method that so many modules speak of is looked for in those of its own classes only.
@@ -147,7 +147,9 @@ def _calls(
             cls, method = Found("class", f"{module.name}.{child.name}", module, child), None
         elif isinstance(child, FunctionNode) and isinstance(node, ast.ClassDef):
             method = child.name
-        elif isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.func.attr == name:
+        elif (
+            isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.func.attr == name
+        ):
             yield _Call(child, child.func.value, owner, inside)
         yield from _calls(module, child, name, cls, method)
 
@@ -160,7 +162,11 @@ def _annotation(module: Module, receiver: ast.expr, owner: Found | None) -> str 
         return None
     for node in ast.walk(owner.node):
         target = node.target if isinstance(node, ast.AnnAssign) else None
-        if isinstance(target, ast.Attribute) and target.attr == receiver.attr and isinstance(node, ast.AnnAssign):
+        if (
+            isinstance(target, ast.Attribute)
+            and target.attr == receiver.attr
+            and isinstance(node, ast.AnnAssign)
+        ):
             return dotted_name(node.annotation)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             for aim in node.targets:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pinproof.contract.modules import absolute, parse
+from pinproof.contract.syntax.nodes import absolute
+from pinproof.contract.syntax.parse import parse
 from pinproof.tree import Files, Tree
 
 Kind = Literal["module", "class", "function", "value", "absent", "open"]
@@ -139,7 +140,10 @@ def _bind(module: Module, body: Iterable[ast.stmt]) -> None:
             for name in assigned(item):
                 module.names.setdefault(name, []).append(item)
         else:
-            for target in (getattr(item, "target", None), *(i.optional_vars for i in getattr(item, "items", []))):
+            for target in (
+                getattr(item, "target", None),
+                *(i.optional_vars for i in getattr(item, "items", [])),
+            ):
                 for node in ast.walk(target) if target is not None else ():
                     if isinstance(node, ast.Name):
                         module.names.setdefault(node.id, []).append(item)

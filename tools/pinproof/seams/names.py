@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from pinproof.contract.modules import absolute
+from pinproof.contract.syntax.nodes import absolute
 from pinproof.seams.code import FunctionNode, Module, blocks
 
 # An owner that may be more things than this is not worth following.
@@ -126,7 +126,10 @@ class Names:
                     found += self.strings(value, where, depth + 1)
             return list(dict.fromkeys(found))[:_MOST]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            left, right = self.strings(node.left, scope, depth + 1), self.strings(node.right, scope, depth + 1)
+            left, right = (
+                self.strings(node.left, scope, depth + 1),
+                self.strings(node.right, scope, depth + 1),
+            )
             return [a + b for a in left for b in right][:_MOST]
         return []
 
@@ -134,7 +137,9 @@ class Names:
         """What a name is bound to, each with the scope that it is to be read in."""
         current: Scope | None = scope
         while current is not None:
-            if name in current.values and not (current is not scope and isinstance(current.node, ast.ClassDef)):
+            if name in current.values and not (
+                current is not scope and isinstance(current.node, ast.ClassDef)
+            ):
                 return [(current, value) for value in current.values[name]]
             if isinstance(current.node, FunctionNode) and name in _parameters(current.node):
                 return self._given(current, name)
@@ -185,7 +190,9 @@ class Names:
 
 
 def _is_sys_modules(node: ast.expr) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr == "modules" and getattr(node.value, "id", "") == "sys"
+    return (
+        isinstance(node, ast.Attribute) and node.attr == "modules" and getattr(node.value, "id", "") == "sys"
+    )
 
 
 def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:

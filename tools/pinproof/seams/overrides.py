@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pinproof.contract.declared.parameters import parameters
 from pinproof.contract.model import Parameter, Place, Signature
-from pinproof.contract.signatures import parameters
 from pinproof.seams.code import Found, FunctionNode, World, methods, own_member
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -95,7 +95,9 @@ def signature(found: Function, place: str, name: str, *, bound: bool = True) -> 
     if bound and "staticmethod" not in decorators and given and given[0].kind != "var-positional":
         given = given[1:]
     file, _, line = place.rpartition(":")
-    return Signature(name=name, parameters=tuple(given), place=Place(source="", file=file, line=int(line or 0)))
+    return Signature(
+        name=name, parameters=tuple(given), place=Place(source="", file=file, line=int(line or 0))
+    )
 
 
 def _last(node: ast.expr) -> str:

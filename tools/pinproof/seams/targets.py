@@ -12,7 +12,9 @@ from pinproof.seams.code import FunctionNode, Module, World, blocks
 from pinproof.seams.names import Names, Scope, expressions
 
 # What wraps a function into a descriptor and leaves what it takes as it is.
-_WRAPPERS = frozenset({"staticmethod", "classmethod", "property", "cached_property", "MethodType", "partialmethod"})
+_WRAPPERS = frozenset(
+    {"staticmethod", "classmethod", "property", "cached_property", "MethodType", "partialmethod"}
+)
 _TESTS = ("tests", "test", "testing")
 
 
@@ -67,7 +69,9 @@ def _in_module(world: World, module: Module) -> Iterator[Placed]:
         yield from _walk(world, names, scope, scope.node.body, ())
 
 
-def _walk(world: World, names: Names, scope: Scope, body: list[ast.stmt], under: tuple[str, ...]) -> Iterator[Placed]:
+def _walk(
+    world: World, names: Names, scope: Scope, body: list[ast.stmt], under: tuple[str, ...]
+) -> Iterator[Placed]:
     for item in body:
         yield from _statement(world, names, scope, item, under)
         if isinstance(item, FunctionNode | ast.ClassDef):
@@ -82,7 +86,9 @@ def _walk(world: World, names: Names, scope: Scope, body: list[ast.stmt], under:
             yield from _walk(world, names, scope, part, inner)
 
 
-def _statement(world: World, names: Names, scope: Scope, item: ast.stmt, under: tuple[str, ...]) -> Iterator[Placed]:
+def _statement(
+    world: World, names: Names, scope: Scope, item: ast.stmt, under: tuple[str, ...]
+) -> Iterator[Placed]:
     if isinstance(item, ast.Assign):
         for target in item.targets:
             yield from _assigned(world, names, scope, target, item.value, under)
@@ -91,7 +97,9 @@ def _statement(world: World, names: Names, scope: Scope, item: ast.stmt, under: 
     elif isinstance(item, ast.Delete):
         for target in item.targets:
             if isinstance(target, ast.Attribute):
-                yield from _set(world, names, scope, target.value, [target.attr], None, target, "delete", under)
+                yield from _set(
+                    world, names, scope, target.value, [target.attr], None, target, "delete", under
+                )
     for node in expressions(item):
         if isinstance(node, ast.Call):
             yield from _call(world, names, scope, node, under)
@@ -105,11 +113,15 @@ def _assigned(
     elif isinstance(target, ast.Subscript):
         for name in names.dotted(target, scope):  # sys.modules["vllm.x"] = stub
             if world.is_engine(name):
-                place = Patch(file=names.module.path, line=target.lineno, owner=name, name="", how="module", under=under)
+                place = Patch(
+                    file=names.module.path, line=target.lineno, owner=name, name="", how="module", under=under
+                )
                 yield Placed(place)
 
 
-def _call(world: World, names: Names, scope: Scope, node: ast.Call, under: tuple[str, ...]) -> Iterator[Placed]:
+def _call(
+    world: World, names: Names, scope: Scope, node: ast.Call, under: tuple[str, ...]
+) -> Iterator[Placed]:
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if called == "setattr" and len(node.args) == 3:
         wanted = names.strings(node.args[1], scope)
@@ -161,5 +173,3 @@ def _replacement(
     full = next(iter(names.dotted(value, scope)), None)
     node = scope.definition(value.id) if isinstance(value, ast.Name) else None
     return (node if isinstance(node, FunctionNode) else None), full
-
-

@@ -70,8 +70,12 @@ class Versions:
         return _COMPARE[type(test.ops[0])](given[0], given[1])
 
     def _side(self, node: ast.expr, names: Names, scope: Scope) -> str | None:
-        """"own" for the engine's version, a version for a constant, else None."""
-        if isinstance(node, ast.Call) and node.args and _last(node.func) in ("Version", "parse", "parse_version"):
+        """ "own" for the engine's version, a version for a constant, else None."""
+        if (
+            isinstance(node, ast.Call)
+            and node.args
+            and _last(node.func) in ("Version", "parse", "parse_version")
+        ):
             return self._side(node.args[0], names, scope)
         constant = names.strings(node, scope)
         if len(constant) == 1 and re.match(r"v?\d", constant[0]):
@@ -79,7 +83,11 @@ class Versions:
         return "own" if any(self._is_own(full) for full in names.dotted(node, scope)) else None
 
     def _is_own(self, full: str) -> bool:
-        return self._world.is_engine(full) and full.rpartition(".")[2] in ("__version__", "VERSION", "version")
+        return self._world.is_engine(full) and full.rpartition(".")[2] in (
+            "__version__",
+            "VERSION",
+            "version",
+        )
 
     def _name(self, test: ast.Name, names: Names, scope: Scope, depth: int) -> bool | None:
         """A flag that was set to such a test, once."""
@@ -116,7 +124,11 @@ class Versions:
             return self._hasattr(test, names, scope)
         for full in names.dotted(test.func, scope):
             found = self._world.find(full)
-            if isinstance(found.node, FunctionNode) and found.module and not self._world.is_engine(found.name):
+            if (
+                isinstance(found.node, FunctionNode)
+                and found.module
+                and not self._world.is_engine(found.name)
+            ):
                 return self._helper(found.module.name, found.node, test, names, scope, depth)
         return None
 
