@@ -73,9 +73,24 @@ class Callers:
                     found.append(_caller(module, call))
         return found
 
-    def anyone(self, name: str) -> bool:
-        """Whether anything in the engine calls a method of this name."""
-        return bool(self._mentioning(name))
+    def functions(self, owner: str, name: str) -> list[Caller]:
+        """The calls that find a function in its module when they run: inside it, or through the module.
+
+        Args:
+            owner: the module in which the name is looked up.
+            name: the function.
+        """
+        module = self._world.engine.module(owner)
+        found = [] if module is None else [_plain(module, c) for c in _plain_calls(module.tree, name)]
+        for other in self._mentioning(name):
+            parsed = self._world.engine.module(other)
+            for call in self._in(parsed, name) if parsed is not None else ():
+                receiver = dotted_name(call.receiver)
+                if parsed is not None and receiver is not None:
+                    through = self._world.local(parsed, receiver)
+                    if through.kind == "module" and through.name == owner:
+                        found.append(_caller(parsed, call))
+        return found
 
     def _mentioning(self, name: str) -> list[str]:
         if name not in self._mentions:
@@ -129,10 +144,12 @@ class Callers:
 def _definers(world: World, name: str) -> Iterator[str]:
     for module_name in world.engine.mentioning(f"def {name}(".encode()):
         module = world.engine.module(module_name)
-        for node in ast.walk(module.tree) if module is not None else ():
-            if isinstance(node, FunctionNode) and node.name == name and node in module.tree.body:
-                yield f"{module_name}.{name}"
-            elif isinstance(node, ast.ClassDef):
+        if module is None:
+            continue
+        if any(isinstance(n, FunctionNode) for n in module.names.get(name, [])):
+            yield f"{module_name}.{name}"
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
                 found = Found("class", f"{module_name}.{node.name}", module, node)
                 if any(m.name == name for m in methods(found)):
                     yield found.name
@@ -173,6 +190,16 @@ def _annotation(module: Module, receiver: ast.expr, owner: Found | None) -> str 
                 if isinstance(aim, ast.Attribute) and aim.attr == receiver.attr:
                     return dotted_name(node.value.func)
     return None
+
+
+def _plain_calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            yield node
+
+
+def _plain(module: Module, node: ast.Call) -> Caller:
+    return _caller(module, _Call(node, node.func, None, None))
 
 
 def arguments(call: ast.Call) -> Arguments:

@@ -261,7 +261,7 @@ class World:
         value = getattr(node, "value", None)
         other = dotted_name(value)
         if isinstance(node, ast.Assign) and other and other.split(".")[0] != name:
-            first, _, rest = other.partition(".")
+            first = other.split(".")[0]
             if first in module.names:
                 found = self._find(f"{module.name}.{other}", depth + 1)
                 if found.kind in ("class", "function", "module"):
@@ -281,7 +281,7 @@ class World:
 
     def local(self, module: Module, name: str) -> Found:
         """What a dotted name stands for at the end of a module."""
-        first, _, rest = name.partition(".")
+        first = name.split(".")[0]
         if first not in module.names and not module.stars:
             return Found("open", name)
         return self.find(f"{module.name}.{name}")
@@ -306,11 +306,11 @@ class World:
             if member is not None:
                 kind: Kind = "function" if isinstance(member, FunctionNode) else "value"
                 return Found(kind, f"{cls.name}.{name}", cls.module, member)
-        inert = [b for b in beyond if b.rpartition(".")[2] not in _INERT]
+        inert = [b for b in beyond if b.rpartition(".")[2] not in INERT]
         return Found("absent", f"{owner.name}.{name}", owner.module, None, tuple(inert))
 
 
-_INERT = frozenset({"object", "ABC", "Generic", "Protocol"})
+INERT = frozenset({"object", "ABC", "Generic", "Protocol"})
 
 
 def own_member(cls: Found, name: str) -> Node | None:
@@ -338,9 +338,10 @@ def _members(cls: Found) -> dict[str, Node]:
                 found.setdefault(name, item)
     for item in cls.node.body:
         for node in ast.walk(item) if isinstance(item, FunctionNode) else ():
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-                    found.setdefault(node.attr, ast.copy_location(ast.Pass(), node))
+            if not (isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)):
+                continue
+            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
+                found.setdefault(node.attr, ast.copy_location(ast.Pass(), node))
     return found
 
 

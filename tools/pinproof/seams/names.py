@@ -29,7 +29,7 @@ class Scope:
         self.module = module
         self.values: dict[str, list[ast.expr | str]] = {}
         self.inner: dict[int, Scope] = {}
-        for item in _own(node.body):
+        for item in own(node.body):
             self._bind(item)
 
     def _bind(self, item: ast.stmt) -> None:
@@ -71,13 +71,13 @@ class Scope:
         return None
 
 
-def _own(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+def own(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements of a scope, in compound statements too, not those of functions inside it."""
     for item in body:
         yield item
         if not isinstance(item, FunctionNode | ast.ClassDef):
             for part in blocks(item):
-                yield from _own(part)
+                yield from own(part)
 
 
 class Names:
@@ -169,7 +169,7 @@ class Names:
         if self._calls is None:
             self._calls = {}
             for scope in self.scopes():
-                for item in _own(scope.node.body):
+                for item in own(scope.node.body):
                     for node in expressions(item):
                         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                             self._calls.setdefault(node.func.id, []).append((node, scope))

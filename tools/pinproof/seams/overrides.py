@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pinproof.contract.declared.parameters import parameters
 from pinproof.contract.model import Parameter, Place, Signature
 from pinproof.seams.code import Found, FunctionNode, World, methods, own_member
+from pinproof.seams.targets import is_test
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 _PROPERTIES = frozenset({"property", "cached_property", "setter", "abstractproperty"})
 # What leaves a method's signature as it is written.
 _PLAIN = frozenset(
     {
-        "staticmethod", "classmethod", "abstractmethod", "override", "inference_mode", "no_grad", "torch_compile",
+        "staticmethod", "classmethod", "abstractmethod", "override", "inference_mode", "no_grad",
         "deprecated", "final", "lru_cache", "cache", "instrument", "wraps",
     }
 )  # fmt: skip
@@ -43,7 +44,7 @@ def classes(world: World) -> Iterator[tuple[Found, list[Found]]]:
     needles = [package.encode() for package in (*world.engine.packages, *world.plugin.packages)]
     for name in sorted(world.plugin.names()):
         data = world.plugin.data(name)
-        if b"class " not in data or not any(needle in data for needle in needles) or _is_test(name):
+        if b"class " not in data or not any(needle in data for needle in needles) or is_test(name):
             continue
         module = world.plugin.module(name)
         for nodes in module.names.values() if module is not None else ():
@@ -55,12 +56,8 @@ def classes(world: World) -> Iterator[tuple[Found, list[Found]]]:
                         yield cls, lineage
 
 
-def _is_test(module: str) -> bool:
-    return any(part in ("tests", "test") for part in module.split("."))
-
-
 def overrides(world: World, cls: Found, lineage: list[Found]) -> Iterator[Override]:
-    """The methods of one class that hide one of the engine's; properties and dunder methods but `__init__` left out."""
+    """The methods of one class that hide one of the engine's; properties and dunder methods are left out."""
     engine = [c for c in lineage if c.kind == "class" and world.is_engine(c.name)]
     names = tuple(c.name for c in engine)
     for node in methods(cls):

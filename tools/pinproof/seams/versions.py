@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from pinproof.seams.code import FunctionNode, World, dotted_name
 from pinproof.seams.names import Names, Scope
@@ -14,11 +13,23 @@ from pinproof.seams.names import Names, Scope
 if TYPE_CHECKING:
     from packaging.version import Version
 
-_DEEPEST = 4
-_COMPARE: dict[type[ast.cmpop], Callable[[Version, Version], bool]] = {
+_DEEPEST = 24
+_COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
+# What a Version has that comparisons use (packaging.version.Version).
+_PARTS = frozenset({"release", "major", "minor", "micro", "base_version", "public", "dev", "pre", "post"})
+_VERSION_NAMES = frozenset({"__version__", "VERSION", "version", "__version_tuple__"})
+_PARSERS = frozenset({"Version", "parse", "parse_version", "LooseVersion"})
+
+
+class _Unknown:
+    """A value that cannot be told."""
+
+
+_UNKNOWN: Final = _Unknown()
 
 
 class Versions:
@@ -26,162 +37,212 @@ class Versions:
 
     Args:
         world: the plugin, and the engine at that version.
-        version: the version, e.g. `0.28.0`.
+        version: the version, e.g. `0.28.0`; for a commit or a folder nothing is known.
     """
 
     def __init__(self, world: World, version: str) -> None:
-        from packaging.version import InvalidVersion, Version
-
         self._world = world
         self._names: dict[str, Names] = {}
-        try:
-            self._version: Version | None = Version(version)
-        except InvalidVersion:
-            self._version = None
+        self._version = parsed(version)
 
-    def holds(self, test: ast.expr, names: Names, scope: Scope, depth: int = 0) -> bool | None:
+    def holds(self, test: ast.expr, names: Names, scope: Scope) -> bool | None:
         """Whether a test holds; None when that is not known."""
-        if self._version is None or depth > _DEEPEST:
+        if self._version is None:
             return None
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            inner = self.holds(test.operand, names, scope, depth)
-            return None if inner is None else not inner
-        if isinstance(test, ast.BoolOp):
-            answers = [self.holds(value, names, scope, depth) for value in test.values]
-            decides = isinstance(test.op, ast.Or)
-            return decides if decides in answers else None if None in answers else not decides
-        if isinstance(test, ast.Compare):
-            return self._compare(test, names, scope)
-        if isinstance(test, ast.Name):
-            return self._name(test, names, scope, depth)
-        return self._call(test, names, scope, depth) if isinstance(test, ast.Call) else None
+        return self._truth(test, _Frame(names, scope, {}), 0)
 
-    def _compare(self, test: ast.Compare, names: Names, scope: Scope) -> bool | None:
-        """`Version(vllm.__version__) >= Version("0.28.0")`, either way round."""
-        if len(test.ops) != 1 or type(test.ops[0]) not in _COMPARE or self._version is None:
-            return None
-        left = self._side(test.left, names, scope)
-        right = self._side(test.comparators[0], names, scope)
-        if left is None or right is None or (left == "own") == (right == "own"):
-            return None
-        given = [self._version if side == "own" else _version(side) for side in (left, right)]
-        if given[0] is None or given[1] is None:
-            return None
-        return _COMPARE[type(test.ops[0])](given[0], given[1])
+    def _truth(self, test: ast.expr, frame: _Frame, depth: int) -> bool | None:
+        value = self._value(test, frame, depth)
+        return None if isinstance(value, _Unknown) else bool(value)
 
-    def _side(self, node: ast.expr, names: Names, scope: Scope) -> str | None:
-        """ "own" for the engine's version, a version for a constant, else None."""
-        if (
-            isinstance(node, ast.Call)
-            and node.args
-            and _last(node.func) in ("Version", "parse", "parse_version")
-        ):
-            return self._side(node.args[0], names, scope)
-        constant = names.strings(node, scope)
-        if len(constant) == 1 and re.match(r"v?\d", constant[0]):
-            return constant[0]
-        return "own" if any(self._is_own(full) for full in names.dotted(node, scope)) else None
+    def _value(self, node: ast.expr, frame: _Frame, depth: int) -> Any:
+        """What an expression is on this version: a version, a tuple, a string, a truth, or unknown."""
+        if depth > _DEEPEST:
+            return _UNKNOWN
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Tuple | ast.List):
+            return self._tuple(node.elts, frame, depth)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner = self._truth(node.operand, frame, depth + 1)
+            return _UNKNOWN if inner is None else not inner
+        if isinstance(node, ast.BoolOp):
+            return self._either(node, frame, depth)
+        if isinstance(node, ast.Compare):
+            return self._compare(node, frame, depth)
+        if isinstance(node, ast.Name):
+            return self._name(node, frame, depth)
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node, frame, depth)
+        if isinstance(node, ast.Subscript):
+            return self._subscript(node, frame, depth)
+        return self._call(node, frame, depth) if isinstance(node, ast.Call) else _UNKNOWN
 
-    def _is_own(self, full: str) -> bool:
-        return self._world.is_engine(full) and full.rpartition(".")[2] in (
-            "__version__",
-            "VERSION",
-            "version",
-        )
+    def _tuple(self, elements: Sequence[ast.expr], frame: _Frame, depth: int) -> Any:
+        values = [self._value(element, frame, depth + 1) for element in elements]
+        return _UNKNOWN if any(isinstance(v, _Unknown) for v in values) else tuple(values)
 
-    def _name(self, test: ast.Name, names: Names, scope: Scope, depth: int) -> bool | None:
-        """A flag that was set to such a test, once."""
-        current: Scope | None = scope
-        while current is not None and test.id not in current.values:
-            current = current.parent
-        values = current.values[test.id] if current is not None else []
-        if len(values) == 1 and isinstance(values[0], ast.expr) and current is not None:
-            return self.holds(values[0], names, current, depth + 1)
-        if len(values) == 1 and isinstance(values[0], str):
-            return self._imported(values[0], depth)
-        return None
+    def _either(self, node: ast.BoolOp, frame: _Frame, depth: int) -> Any:
+        values = [self._value(value, frame, depth + 1) for value in node.values]
+        decides = isinstance(node.op, ast.Or)
+        # `envs.VERSION or vllm.__version__`: the setting by hand is left out of account.
+        if decides and any(value is self._version for value in values):
+            return self._version
+        answers = [None if isinstance(v, _Unknown) else bool(v) for v in values]
+        return decides if decides in answers else _UNKNOWN if None in answers else not decides
 
-    def _imported(self, full: str, depth: int) -> bool | None:
+    def _compare(self, node: ast.Compare, frame: _Frame, depth: int) -> Any:
+        if len(node.ops) != 1 or type(node.ops[0]) not in _COMPARE:
+            return _UNKNOWN
+        left = self._value(node.left, frame, depth + 1)
+        right = self._value(node.comparators[0], frame, depth + 1)
+        if isinstance(left, _Unknown) or isinstance(right, _Unknown):
+            return _UNKNOWN
+        if (left is self._version) != (right is self._version):  # its text is compared with a text
+            left, right = (parsed(v) if isinstance(v, str) else v for v in (left, right))
+        try:
+            return _COMPARE[type(node.ops[0])](left, right)
+        except TypeError:
+            return _UNKNOWN
+
+    def _name(self, node: ast.Name, frame: _Frame, depth: int) -> Any:
+        if node.id in frame.given:
+            return frame.given[node.id]
+        scope: Scope | None = frame.scope
+        while scope is not None and node.id not in scope.values:
+            scope = scope.parent
+        values = []
+        for value in scope.values[node.id] if scope is not None else ():
+            if isinstance(value, str):
+                values.append(self._imported(value, depth))
+            elif scope is not None:
+                values.append(self._value(value, _Frame(frame.names, scope, frame.given), depth + 2))
+        if any(value is self._version for value in values):
+            return self._version
+        return values[0] if len(values) == 1 else _UNKNOWN
+
+    def _attribute(self, node: ast.Attribute, frame: _Frame, depth: int) -> Any:
+        for full in frame.names.dotted(node, frame.scope):
+            value = self._imported(full, depth)
+            if not isinstance(value, _Unknown):
+                return value
+        owner = self._value(node.value, frame, depth + 1)
+        if node.attr in _PARTS and owner is not None and type(owner).__name__ == "Version":
+            return getattr(owner, node.attr)
+        return _UNKNOWN
+
+    def _imported(self, full: str, depth: int) -> Any:
+        """The engine's own version, or a flag that another module of the plugin sets."""
+        if self._world.is_engine(full):
+            return self._version if full.rpartition(".")[2] in _VERSION_NAMES else _UNKNOWN
         found = self._world.find(full)
-        if found.kind != "value" or found.module is None or self._world.is_engine(found.name):
-            return None
         value = getattr(found.node, "value", None)
-        if not isinstance(value, ast.expr):
-            return None
+        if found.kind != "value" or found.module is None or not isinstance(value, ast.expr):
+            return _UNKNOWN
         names = self._of(found.module.name)
-        return None if names is None else self.holds(value, names, names.top, depth + 1)
+        return _UNKNOWN if names is None else self._value(value, _Frame(names, names.top, {}), depth + 1)
 
     def _of(self, module: str) -> Names | None:
         if module not in self._names:
-            parsed = self._world.module(module)
-            if parsed is None:
+            found = self._world.module(module)
+            if found is None:
                 return None
-            self._names[module] = Names(parsed)
+            self._names[module] = Names(found)
         return self._names[module]
 
-    def _call(self, test: ast.Call, names: Names, scope: Scope, depth: int) -> bool | None:
-        if _last(test.func) == "hasattr" and len(test.args) == 2:
-            return self._hasattr(test, names, scope)
-        for full in names.dotted(test.func, scope):
+    def _subscript(self, node: ast.Subscript, frame: _Frame, depth: int) -> Any:
+        owner = self._value(node.value, frame, depth + 1)
+        if owner is self._version:  # version.split("+")[0]
+            return owner
+        try:
+            return (
+                owner[ast.literal_eval(node.slice)]
+                if not isinstance(node.slice, ast.Slice)
+                else owner[_bound(node.slice.lower) : _bound(node.slice.upper)]
+            )
+        except (TypeError, ValueError, IndexError, KeyError):
+            return _UNKNOWN
+
+    def _call(self, node: ast.Call, frame: _Frame, depth: int) -> Any:
+        called = (dotted_name(node.func) or "").rpartition(".")[2]
+        if called == "hasattr" and len(node.args) == 2:
+            return self._hasattr(node, frame)
+        if called in _PARSERS and len(node.args) == 1:
+            value = self._value(node.args[0], frame, depth + 1)
+            return parsed(value) or _UNKNOWN if isinstance(value, str) else value
+        if called == "version" and node.args and isinstance(node.args[0], ast.Constant):
+            return self._version if node.args[0].value in self._world.engine.packages else _UNKNOWN
+        if isinstance(node.func, ast.Attribute) and called in ("split", "strip", "partition"):
+            owner = self._value(node.func.value, frame, depth + 1)
+            return owner if owner is self._version else _UNKNOWN
+        for full in frame.names.dotted(node.func, frame.scope):
             found = self._world.find(full)
             if (
                 isinstance(found.node, FunctionNode)
                 and found.module
                 and not self._world.is_engine(found.name)
             ):
-                return self._helper(found.module.name, found.node, test, names, scope, depth)
+                return self._helper(found.module.name, found.node, node, frame, depth)
+        return _UNKNOWN
+
+    def _hasattr(self, node: ast.Call, frame: _Frame) -> Any:
+        owners = frame.names.dotted(node.args[0], frame.scope)
+        wanted = frame.names.strings(node.args[1], frame.scope)
+        if len(owners) != 1 or len(wanted) != 1 or not self._world.is_engine(owners[0]):
+            return _UNKNOWN
+        kind = self._world.find(f"{owners[0]}.{wanted[0]}").kind
+        return _UNKNOWN if kind == "open" else kind != "absent"
+
+    def _helper(self, module: str, node: FunctionNode, call: ast.Call, frame: _Frame, depth: int) -> Any:
+        """What a helper of the plugin returns on this version, its statements followed one by one."""
+        names = self._of(module)
+        inner = names.top.inner.get(id(node)) if names is not None else None
+        if names is None or inner is None:
+            return _UNKNOWN
+        plain = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        given = {n: self._value(a, frame, depth + 1) for n, a in zip(plain, call.args, strict=False)}
+        given |= {k.arg: self._value(k.value, frame, depth + 1) for k in call.keywords if k.arg}
+        returned = self._run(node.body, _Frame(names, inner, given), depth + 1)
+        return _UNKNOWN if returned is None else returned[0]
+
+    def _run(self, body: Sequence[ast.stmt], frame: _Frame, depth: int) -> tuple[Any] | None:
+        """The value that a body returns, as a tuple of one; None when it runs to its end."""
+        for item in body:
+            found: tuple[Any] | None = None
+            if isinstance(item, ast.Return):
+                return (None,) if item.value is None else (self._value(item.value, frame, depth),)
+            if isinstance(item, ast.Try | ast.With):
+                found = self._run(item.body, frame, depth)
+            elif isinstance(item, ast.If):
+                found = self._branch(item, frame, depth)
+            if found is not None:
+                return found
         return None
 
-    def _hasattr(self, test: ast.Call, names: Names, scope: Scope) -> bool | None:
-        owners, wanted = names.dotted(test.args[0], scope), names.strings(test.args[1], scope)
-        if len(owners) != 1 or len(wanted) != 1 or not self._world.is_engine(owners[0]):
-            return None
-        kind = self._world.find(f"{owners[0]}.{wanted[0]}").kind
-        return None if kind == "open" else kind != "absent"
-
-    def _helper(
-        self, module: str, node: ast.AST, call: ast.Call, names: Names, scope: Scope, depth: int
-    ) -> bool | None:
-        """A helper of the plugin, by what it returns: `def version_is(v): return Version(own) == Version(v)`."""
-        own = self._of(module)
-        assert isinstance(node, FunctionNode)
-        inner = own.top.inner.get(id(node)) if own is not None else None
-        if own is None or inner is None:
-            return None
-        given = [names.strings(argument, scope) for argument in call.args]
-        plain = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        constants = {n: values[0] for n, values in zip(plain, given, strict=False) if len(values) == 1}
-        returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
-        answers = {self._returned(value, own, inner, constants, depth) for value in returned}
-        return answers.pop() if len(answers) == 1 else None
-
-    def _returned(
-        self, value: ast.expr, names: Names, scope: Scope, constants: dict[str, str], depth: int
-    ) -> bool | None:
-        if isinstance(value, ast.Compare) and len(value.ops) == 1 and type(value.ops[0]) in _COMPARE:
-            sides = [value.left, value.comparators[0]]
-            given = [next((constants[n] for n in _words(side) if n in constants), None) for side in sides]
-            if (given[0] is None) != (given[1] is None) and self._version is not None:
-                wanted = _version(given[0] or given[1] or "")
-                other = sides[1] if given[0] is not None else sides[0]
-                if wanted is None or not any("version" in word.lower() for word in _words(other)):
-                    return None
-                pair = (wanted, self._version) if given[0] is not None else (self._version, wanted)
-                return _COMPARE[type(value.ops[0])](*pair)
-        return self.holds(value, names, scope, depth + 1)
+    def _branch(self, item: ast.If, frame: _Frame, depth: int) -> tuple[Any] | None:
+        answer = self._truth(item.test, frame, depth)
+        if answer is not None:
+            return self._run(item.body if answer else item.orelse, frame, depth)
+        leaves = any(isinstance(n, ast.Return) for n in ast.walk(item))
+        return (_UNKNOWN,) if leaves else None
 
 
-def _last(node: ast.expr) -> str:
-    return (dotted_name(node) or "").rpartition(".")[2]
+class _Frame:
+    """Where an expression is read: a file's names, a scope, and what a helper's parameters were given."""
+
+    def __init__(self, names: Names, scope: Scope, given: dict[str, Any]) -> None:
+        self.names, self.scope, self.given = names, scope, given
 
 
-def _words(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {
-        n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)
-    }
+def _bound(node: ast.expr | None) -> int | None:
+    value = ast.literal_eval(node) if node is not None else None
+    if value is not None and not isinstance(value, int):
+        raise ValueError("no index")
+    return value
 
 
-def _version(text: str) -> Version | None:
+def parsed(text: str) -> Version | None:
+    """A version (PEP 440) from its text, None when it is none."""
     from packaging.version import InvalidVersion, Version
 
     try:
