@@ -46,6 +46,10 @@ PROSE = (
     "Origin: other, https://example.org/1\nUpstream-Status: Pending\nAffects: x 1\n"
     "Remove-When: never, it is a test\nLast-Update: 2026-11-30\n"
 )
+HEAD = (
+    b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\n"
+    b"Date: Mon, 30 Nov 2026 00:00:00 +0000\nSubject: [PATCH] [Misc] A test\n\n" + PROSE.encode() + b"---\n"
+)  # fmt: skip
 Monkey = pytest.MonkeyPatch
 Attack = Callable[[Path, Monkey], bool]
 
@@ -61,13 +65,16 @@ class Case:
 
 def patch_text(path: str, old: bytes | None, new: bytes) -> bytes:
     """A patch of the right form that turns one file's single line into another (None: adds the file)."""
+    return HEAD + diff_text(path, old, new)
+
+
+def diff_text(path: str, old: bytes | None, new: bytes) -> bytes:
+    """The part of a patch that is about one file."""
     kind = b"new file mode 100644\n" if old is None else b""
     before = b"/dev/null" if old is None else b"a/" + path.encode()
     hunk = b"@@ -0,0 +1 @@\n+" + new if old is None else b"@@ -1 +1 @@\n-" + old + b"+" + new
     return (
-        b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\n"
-        b"Date: Mon, 30 Nov 2026 00:00:00 +0000\nSubject: [PATCH] [Misc] A test\n\n" + PROSE.encode()
-        + b"---\ndiff --git a/" + path.encode() + b" b/" + path.encode() + b"\n" + kind
+        b"diff --git a/" + path.encode() + b" b/" + path.encode() + b"\n" + kind
         + b"index " + b"0" * 40 + b".." + b"1" * 40 + (b" 100644\n" if old is not None else b"\n")
         + b"--- " + before + b"\n+++ b/" + path.encode() + b"\n" + hunk
     )  # fmt: skip
@@ -197,7 +204,7 @@ def git_works_elsewhere(tmp: Path, monkeypatch: Monkey) -> bool:
     victim = tmp / "victim/vllm"
     victim.mkdir(parents=True)
     (victim / "a.py").write_bytes(b"old\n")
-    root = _repository(tmp / "tree")
+    root = repository(tmp / "tree")
     with (root / ".git/config").open("a") as config:
         config.write(f"[core]\n\tworktree = {tmp}/victim\n")
     before = (root / ".git/index").read_bytes()
@@ -352,7 +359,7 @@ def _read_member(tmp: Path, content: bytes, *, claimed: int | None, monkeypatch:
             return 0
 
 
-def _repository(root: Path) -> Path:
+def repository(root: Path) -> Path:
     small_tree(root)
     (root / "vllm/a.py").write_bytes(b"old\n")
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
@@ -365,7 +372,7 @@ def _hostile_repository(
 ) -> bool:
     """Apply a patch to a checkout that brings its own git settings; whether one of its programs ran."""
     canary = tmp / "canary"
-    root = _repository(tmp / "tree")
+    root = repository(tmp / "tree")
     (root / ".gitattributes").write_text(attributes)
     with (root / ".git/config").open("a") as file:
         file.write(config.replace("CANARY", str(canary)))
@@ -428,7 +435,7 @@ def _git_drivers_hold(monkeypatch: Monkey) -> None:
 def _worktree_is_believed(monkeypatch: Monkey) -> None:
     from pinproof.patchset import apply as module
 
-    monkeypatch.setattr(module, "check_worktree", lambda root: None)
+    monkeypatch.setattr(module, "check_worktree", lambda root: root / ".git")
 
 
 def _any_host_is_asked(monkeypatch: Monkey) -> None:

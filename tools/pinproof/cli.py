@@ -68,16 +68,21 @@ def _dispatch(arguments: list[str]) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     from pinproof.console import note, typed
     from pinproof.errors import PinproofError
+    from pinproof.signals import Terminated, raise_on_termination
 
     try:
+        raise_on_termination()
         return _parse_and_run(name, arguments)
     except PinproofError as error:
         note(f"pinproof {name}: {error.message}")
         if error.hint:
             note(f"  -> {typed(error.hint)}")
         return int(error.exit_code)
+    except Terminated as signal:
+        note(f"pinproof {name}: ended by signal {signal.number}")
+        return 128 + signal.number
     except KeyboardInterrupt:
-        note(f"pinproof {name}: interrupted; nothing was left half done")
+        note(f"pinproof {name}: interrupted")
         return 130
     except BrokenPipeError:
         raise
