@@ -18,6 +18,7 @@ import contextlib
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -63,11 +64,12 @@ def main() -> int:
 def run_trials(trial: object, count: int, root: Path, patch: Patch, how: str, rng: random.Random) -> Tally:
     assert callable(trial)
     tally: Tally = collections.Counter()
-    span = 0.0
-    for _ in range(3):  # how long an undisturbed one takes, and both directions once
+    spans = []
+    for _ in range(5):  # how long an undisturbed one takes, in both directions
         started = time.monotonic()
         trial(root, patch, how, None)
-        span = max(span, time.monotonic() - started)
+        spans.append(time.monotonic() - started)
+    span = statistics.median(spans)
     for _ in range(count):
         before = (root / MODEL).read_bytes()
         trial(root, patch, how, rng.random() * span * 1.1)
