@@ -94,7 +94,7 @@ def test_a_failing_object_store_changes_nothing(
     broken_git_tree: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = (broken_git_tree / MODEL).read_bytes()
-    real = gitindex.git
+    from pinproof.git import git as real
 
     def full(args: list[str], **options: object) -> object:
         if args[0] == "hash-object" and "-w" in args:
@@ -120,8 +120,7 @@ def test_ctrl_c_while_files_change_comes_after_the_change(
     broken_git_tree: Path, patch: Patch, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from pinproof.patchset import apply as applying
-
-    real = applying.stage
+    from pinproof.patchset.gitindex import stage as real
 
     def interrupted(*args: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)

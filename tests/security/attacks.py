@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
-from pinproof import console, fetch, git, pins, tree, wheelfiles
+from pinproof import console, fetch, git, pins, runner, tree, wheelfiles
 from pinproof.contract.check import check_tree
 from pinproof.contract.sources import fetching
 from pinproof.duplicates import report
@@ -232,6 +232,28 @@ def title_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
     with contextlib.redirect_stdout(out):
         report.show(GateResult(gate="duplicates", outcome="pass", summary="s", details=details))
     return any(char in out.getvalue() for char in "\x1b\x07\u202e")
+
+
+def title_writes_a_command(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A pull request whose title starts a line of its own in a table, and that line is a runner's command."""
+    return _commands(
+        monkeypatch, lambda: console.table(("title",), [("fix\u2028::error::evil ##[add-mask]x",)])
+    )
+
+
+def summary_writes_a_command(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A record made on an untrusted machine, whose summary goes on after a newline."""
+    return _commands(monkeypatch, lambda: console.say("smoke: pass: fine\n \u00a0::stop-commands::x"))
+
+
+def _commands(monkeypatch: Monkey, work: Callable[[], None]) -> bool:
+    """Whether what is printed holds a command, as the runner reads lines."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), runner.guarded_output():
+        work()
+    lines = re.split(r"\r\n|\r|\n", out.getvalue())
+    return any(line.strip().startswith("::") or "##[" in line for line in lines)
 
 
 def pin_names_another_host(tmp: Path, monkeypatch: Monkey) -> bool:
@@ -454,6 +476,10 @@ def _expressions_search_freely(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(pins, "_CMAKE_SET", re.compile(r'^\s*set\(\s*(\w+)\s+"([^"\n]*)"', re.MULTILINE))
 
 
+def _commands_pass(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(runner, "guarded_output", contextlib.nullcontext)
+
+
 def _text_is_trusted(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(console, "clean", lambda text: text)
     monkeypatch.setattr("rich.text.strip_control_codes", lambda text: text)  # a second line of defence
@@ -476,6 +502,8 @@ CASES = (
     Case("git works on another folder", git_works_elsewhere, _worktree_is_believed),
     Case("outside text drives the terminal", text_moves_the_cursor, _text_is_trusted),
     Case("outside text drives the terminal", title_moves_the_cursor, _text_is_trusted),
+    Case("outside text commands the runner", title_writes_a_command, _commands_pass),
+    Case("outside text commands the runner", summary_writes_a_command, _commands_pass),
     Case("a pin points to another host", pin_names_another_host, _any_host_is_asked),
     Case("evidence is forged", record_was_edited, _seals_are_believed),
     Case("evidence is forged", record_contradicts_itself, _outcomes_are_believed),
