@@ -53,6 +53,7 @@ def objects_are_a_link(tmp: Path, monkeypatch: Monkey) -> bool:
     """A `.git/objects` that is a link to another repository's."""
     owner = repository(tmp / "owner")
     root = repository(tmp / "tree")
+    shutil.copytree(root / ".git/objects", owner / ".git/objects", dirs_exist_ok=True)
     shutil.rmtree(root / ".git/objects")
     (root / ".git/objects").symlink_to(owner / ".git/objects")
     return _objects_grow(owner, root)
@@ -62,6 +63,8 @@ def commondir_names_another(tmp: Path, monkeypatch: Monkey) -> bool:
     """A `.git/commondir` that makes git keep objects in another repository."""
     owner = repository(tmp / "owner")
     root = repository(tmp / "tree")
+    shutil.copytree(root / ".git/objects", owner / ".git/objects", dirs_exist_ok=True)
+    shutil.copytree(root / ".git/refs", owner / ".git/refs", dirs_exist_ok=True)
     (root / ".git/commondir").write_text(f"{owner}/.git\n")
     return _objects_grow(owner, root)
 
