@@ -196,8 +196,7 @@ def _from_here(found: list[Finding], tree: Tree) -> list[Finding]:
 def _print_sarif(found: list) -> None:  # type: ignore[type-arg]
     import sys
 
-    import msgspec
-
+    from pinproof.console import json_text
     from pinproof.contract.output import sarif
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(sarif.log(found)), indent=2).decode() + "\n")
+    sys.stdout.write(json_text(sarif.log(found)))
