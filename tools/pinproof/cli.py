@@ -94,6 +94,8 @@ def _parse_and_run(name: str, arguments: list[str]) -> int:
     import gc
     import importlib
 
+    from pinproof.commands import network
+
     # A short run that builds syntax trees: collecting every 700 objects costs it a tenth of its time.
     gc.set_threshold(100_000, 20, 20)
     command = importlib.import_module(f"pinproof.commands.{name.replace('-', '_')}")
@@ -103,8 +105,10 @@ def _parse_and_run(name: str, arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
+    network.add_arguments(parser)
     # Intermixed, so that `PATCH --json TREE` reads as people write it.
     options = parser.parse_intermixed_args(arguments)
+    network.adopt(options)
     return int(command.run(options))
 
 
