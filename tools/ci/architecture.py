@@ -1,4 +1,7 @@
-"""Draw the package as it is: its layers from pyproject.toml, its parts and their imports from the source."""
+"""Draw the package as it is: its layers from pyproject.toml, its parts and their imports from the source.
+
+python tools/ci/architecture.py > docs/images/architecture.svg
+"""
 
 from __future__ import annotations
 
@@ -106,3 +109,8 @@ def _direct(found: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
     far = {a: set().union(*(reach(b, set()) for b in mine)) for a, mine in below.items()}
     return {(a, b) for a, b in found if b not in far[a]}
+
+
+if __name__ == "__main__":
+    root = Path(__file__).resolve().parents[2]
+    print(drawing(root / "tools/pinproof", root / "pyproject.toml"), end="")

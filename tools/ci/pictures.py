@@ -18,9 +18,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from architecture import drawing
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -116,7 +113,8 @@ def history() -> str:
 
 def architecture() -> str:
     """Who imports whom."""
-    return drawing(REPO / "tools/pinproof", REPO / "pyproject.toml")
+    script = Path(__file__).with_name("architecture.py")
+    return subprocess.run([sys.executable, str(script)], check=True, capture_output=True, text=True).stdout
 
 
 if __name__ == "__main__":
