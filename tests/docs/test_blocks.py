@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests.docs.blocks import Block, Step, blocks, fits, pages, run
 
@@ -19,6 +21,13 @@ def found() -> dict[str, list[Block]]:
         for block in blocks(page):
             by_page[block.page].append(block)
     return by_page
+
+
+def test_what_looks_like_a_session_is_a_console_block() -> None:
+    for page in pages():
+        for token in MarkdownIt("commonmark").parse(page.read_text("utf-8")):
+            if token.type in ("fence", "code_block") and "console" not in token.info:
+                assert not re.search(r"^\$ ", token.content, re.M), f"{page}: {token.content[:60]}"
 
 
 def test_a_block_that_is_not_run_says_why() -> None:
