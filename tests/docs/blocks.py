@@ -18,7 +18,7 @@ _LONGEST_S = 300.0
 
 
 class Step(NamedTuple):
-    """A command, and what the page says it prints; `[...]` stands for any text, on a line of its own for any lines."""
+    """A command and what it prints; `[...]` stands for any text, on a line of its own for any lines."""
 
     line: int
     command: str
@@ -36,7 +36,8 @@ class Block(NamedTuple):
 
 def pages() -> list[Path]:
     """Every page of the documentation."""
-    return [REPO / "README.md", *sorted((REPO / "docs").rglob("*.md")), *sorted((REPO / ".github").glob("*.md"))]
+    docs, github = (REPO / "docs").rglob("*.md"), (REPO / ".github").glob("*.md")
+    return [REPO / "README.md", *sorted(docs), *sorted(github)]
 
 
 def blocks(page: Path) -> Iterator[Block]:
@@ -76,7 +77,7 @@ def run(step: Step, folder: Path) -> str:
 
 
 def fits(expected: tuple[str, ...], printed: str) -> bool:
-    """Whether a text is what a page shows; spaces at the ends of lines and empty lines at the end do not count."""
+    """Whether a text is what a page shows; spaces at the ends of lines do not count."""
     lines = [line.rstrip() for line in printed.rstrip().splitlines()]
     pattern = ""
     for line in expected:

@@ -77,7 +77,7 @@ def test_what_fits(expected: tuple[str, ...], printed: str, answer: bool) -> Non
 def test_a_command_may_go_on_over_lines(tmp_path: Path) -> None:
     page = tmp_path / "x.md"
     page.write_text("# x\n\n```console\n$ cat <<E\n> one\n> E\none\n$ true\n```\n")
-    (found_block,) = [b for b in blocks_of(page)]
+    (found_block,) = blocks_of(page)
     assert found_block == (Step(4, "cat <<E\none\nE", ("one",)), Step(8, "true", ()))
     assert run(found_block[0], tmp_path) == "one\n"
 

@@ -21,7 +21,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 _COMMAND = re.compile(r"^(?:\$ )?(?:pinproof ([a-z][a-z-]*)|(?:\./)?tools/([a-z-]+)\.sh)\b(.*)")
-_NOT_ARGUMENTS = re.compile(r"[\[\]|<>;&]|\$\(|\.\.\.| # ")  # a synopsis, a pipe, a comment: what comes before counts
+# A synopsis, a pipe, a comment: only what comes before is arguments.
+_NOT_ARGUMENTS = re.compile(r"[\[\]|<>;&]|\$\(|\.\.\.| # ")
 
 
 def main(arguments: list[str]) -> int:
@@ -96,7 +97,7 @@ def _command_problems(code: str, root: Path) -> Iterator[str]:
         else:
             wanted = root / "tools" / f"{match[2]}.sh"
         if not wanted.is_file():
-            yield f"shows `{match[0]}`, and there is no such command"
+            yield f"shows `{match[0].removesuffix(match[3])}`, and there is no such command"
         else:
             yield from _option_problems(match[1] or match[2], match[3])
 
