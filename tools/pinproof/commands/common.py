@@ -96,7 +96,7 @@ def libraries(args: argparse.Namespace) -> dict[str, str]:
 
 def _check_watched(names: Iterable[str]) -> None:
     """Refuse a library that is not watched: a typo would otherwise go unnoticed."""
-    from pinproof.contract.watchlist import shipped
+    from pinproof.contract.watch.watchlist import shipped
 
     known = {watched.name for watched in shipped()}
     for name in names:

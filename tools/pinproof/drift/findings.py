@@ -10,7 +10,7 @@ import msgspec
 from pinproof.console import note
 from pinproof.contract.check import check_tree
 from pinproof.contract.model import CallCheck, Report
-from pinproof.contract.watchlist import shipped
+from pinproof.contract.watch.watchlist import shipped
 from pinproof.drift.news import NewLibrary, News
 from pinproof.drift.state import State
 from pinproof.patchset.patchfile import Patch

@@ -73,7 +73,7 @@ def earlier_signature(call: CallCheck, tree: Tree) -> Signature | None:
 
 
 def _shipped_versions(library: str) -> list[str]:
-    folder = resources.files("pinproof.contract").joinpath("snapshots")
+    folder = resources.files("pinproof.contract.sources").joinpath("snapshots")
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
     head = f"{library}-"
     return sorted(name[len(head) : -len(".json")] for name in names if name.startswith(head))
