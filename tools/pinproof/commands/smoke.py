@@ -108,8 +108,8 @@ def _shown(gates: list[GateResult], args: argparse.Namespace) -> int:
     for gate in gates:
         rungs = gate.details.get("rungs", [])
         if rungs:
-            table(("rung", "outcome", "seconds", "what was seen"),
-                  [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs])  # fmt: skip
+            rows = [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs]
+            table(("rung", "outcome", "seconds", "what was seen"), rows)
         say(gate.summary)
         if gate.reason and not any(gate.reason in (r["reason"], r["summary"]) for r in rungs):
             say(f"  {gate.outcome}: {gate.reason}")

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from functools import lru_cache
+from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 
@@ -27,9 +27,9 @@ Found = tuple[str, str]
 """A module's name and the path of its source."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def source_of(name: str) -> str | None:
-    """The file that an import of `name` would run, without importing its parents; None where there is none."""
+    """The file that an import of `name` would run, None where there is none; no parent is imported."""
     parent, _, last = name.rpartition(".")
     if not parent:
         folders = sys.path
@@ -77,9 +77,9 @@ def imports(node: ast.AST, package: str) -> Iterator[str]:
         elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             for part in child.orelse:
                 yield from imports(ast.Module([part], []), package)
-        elif isinstance(child, ast.stmt) and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield from imports(child, package)
-        elif isinstance(child, ast.ExceptHandler):
+        elif (
+            isinstance(child, ast.stmt) and not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
+        ) or isinstance(child, ast.ExceptHandler):
             yield from imports(child, package)
 
 

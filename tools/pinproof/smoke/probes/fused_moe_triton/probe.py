@@ -48,7 +48,7 @@ def run_kernel(session: Session, below: Sequence[RungResult]) -> RungResult:
 
 PROBE = Probe(
     name="fused_moe_triton",
-    about="the launch of vLLM's own fused MoE Triton kernel in bf16: any CUDA GPU runs it and compares numbers",
+    about="the launch of vLLM's fused MoE Triton kernel in bf16; any CUDA GPU compares its numbers",
     calls=(CallSite(FILE, "invoke_fused_moe_triton_kernel", "fused_moe_kernel"),),
     rungs={"bind": run_bind, "compile": run_compile, "kernel": run_kernel},
     imports=("torch", "vllm.model_executor.layers.fused_moe.fused_moe"),

@@ -83,7 +83,7 @@ def main(job: Job) -> None:
     with step("importing vllm and the model"):
         from . import experts
 
-        module, cls = experts.experts_class()
+        _, cls = experts.experts_class()
     if cls is None:
         say("absent", what=f"{experts.OWN_CLASS} and no {experts.SHARED_CLASS}")
         return

@@ -22,7 +22,7 @@ SHARED_CLASS = "DeepGemmMegaMoEExperts"
 """The experts of vLLM 0.32 and later, for every model."""
 
 GUARDS = ("_check_runtime_supported", "check_deep_gemm_mega_moe_supported")
-"""What refuses another architecture than SM100: a method of the own class, a function of the shared module."""
+"""What refuses other architectures than SM100: a method of the own class, a function of the shared module."""
 
 WRAPPER = "fp8_fp4_mega_moe"
 
@@ -89,7 +89,7 @@ OWN_ACTIVATION = {"activation": "situ", "activation_beta": BETA, "activation_lin
 
 
 def _activation(cls: Any) -> dict[str, Any]:
-    """What the shared class is told: `alpha` is SiTU's tanh scale of the gate, `beta` of the linear branch."""
+    """For the shared class: `alpha` is SiTU's tanh scale of the gate, `beta` that of the linear branch."""
     module = sys.modules[cls.__module__]
     situ = module.MegaMoEActivation(name="situ", alpha=BETA, beta=LINEAR_BETA)
     return {"activation": situ, "weight_format": module.MEGA_MOE_MXFP4}
