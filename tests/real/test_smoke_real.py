@@ -86,3 +86,36 @@ def test_the_headers_come_in_few_requests(
         pytest.skip(error.message)
     assert (include / kernel_source.PLAIN).is_file()
     assert len(requests) <= 4
+
+
+def test_from_032_on_the_probe_follows_the_class_to_its_new_module() -> None:
+    subject = subject_of(release_sources("0.33.0"), load("kimi_k3_megamoe"))
+    gate = smoke_gate(subject, smoke_python(), "bind")
+    assert gate.outcome == "pass", gate.summary
+    values = gate.details["rungs"][0]["details"]["values"]
+    assert (values["activation_alpha"], values["activation_beta"]) == (1.75, 6.5)
+
+
+FUSED = "vllm/model_executor/layers/fused_moe/fused_moe.py"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b"", b"", "33 of the kernel's 46 parameters arrive as they should"),
+        (b"        MUL_ROUTED_WEIGHT=mul", b"        MUL_WEIGHT=mul", "missing a required argument"),
+        (b"        B.stride(2),\n        B.stride(1),\n", b"        B.stride(1),\n        B.stride(2),\n",
+         "stride_bk arrived as 280, not 1"),
+    ],
+    ids=["as released", "a keyword renamed", "two strides swapped"],
+)  # fmt: skip
+def test_the_fused_moe_launch_is_bound_to_the_kernels_own_signature(
+    tree: Tree, old: bytes, new: bytes, said: str
+) -> None:
+    source = tree.read(FUSED) or b""
+    start = source.index(b"def invoke_fused_moe_triton_kernel")
+    changed = source[:start] + source[start:].replace(old, new, 1) if old else source
+    subject = subject_of(tree.with_changes({FUSED: changed}), load("fused_moe_triton"))
+    gate = smoke_gate(subject, smoke_python(), "bind")
+    assert gate.outcome == ("fail" if old else "pass"), gate.summary
+    assert said in gate.details["rungs"][0]["summary"]

@@ -111,7 +111,8 @@ def _shown(gates: list[GateResult], args: argparse.Namespace) -> int:
             rows = [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs]
             table(("rung", "outcome", "seconds", "what was seen"), rows)
         say(gate.summary)
-        if gate.reason and not any(gate.reason in (r["reason"], r["summary"]) for r in rungs):
+        said = [gate.summary, *(f"{r['reason']} {r['summary']}" for r in rungs)]
+        if gate.reason and not any(gate.reason in text for text in said):
             say(f"  {gate.outcome}: {gate.reason}")
         for part in gate.details.get("exercised", [])[:3]:
             say(f"  went through {part['file']}:{part['first']}-{part['last']} in {part['scope']}")
