@@ -84,7 +84,7 @@ def test_ranking_ten_thousand(benchmark: BenchmarkFixture, tmp_path: Path, patch
     size = sum(file.stat().st_size for file in tmp_path.iterdir())
     code = (
         "import resource, sys\nfrom pathlib import Path\n"
-        "from pinproof.duplicates.index import open_index\n"
+        "from pinproof.duplicates.index.opening import open_index\n"
         "from pinproof.duplicates.recall import candidates, rarity\n"
         "from pinproof.duplicates.ranking import rank\nfrom pinproof.duplicates.subject import describe\n"
         "from pinproof.patchset.series import find_patch\n"

@@ -10,11 +10,17 @@ from pathlib import Path
 
 import pytest
 from graphql import GraphQLSchema, build_schema, parse, validate
-from pinproof.duplicates.queries import _PAGE_QUERY, search_query
+from pinproof.duplicates.queries import page_query, search_query
 
 from tests.duplicates.make_descriptions import GRAPHQL, graphql_subset
 
-QUERIES = [_PAGE_QUERY, search_query(0, 0), search_query(1, 1), search_query(9, 3)]
+QUERIES = [
+    page_query(files=True),
+    page_query(files=False),
+    search_query(0, 0),
+    search_query(1, 1),
+    search_query(9, 3),
+]
 
 
 @pytest.mark.parametrize("query", QUERIES, ids=["page", "bare", "one", "many"])

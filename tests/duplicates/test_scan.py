@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from pinproof.duplicates import decisions
-from pinproof.duplicates.scan import CLOSER_LOOK, duplicates_gate
+from pinproof.duplicates.scan import duplicates_gate
+from pinproof.duplicates.update import CLOSER_LOOK
 from pinproof.errors import InputError
 from pinproof.gate import GateResult
 from pinproof.patchset.patchfile import Patch

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from pinproof.duplicates.client import Client, Stopped
-from pinproof.duplicates.index import Index, open_index
+from pinproof.duplicates.index.opening import open_index
+from pinproof.duplicates.index.store import Index
 from pinproof.duplicates.queries import graphql_page, rest_page
 from pinproof.duplicates.walk import Walk, Walker
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from pinproof.duplicates.diffs import DiffFacts
 from pinproof.duplicates.recall import Candidate, Rarity
 from pinproof.duplicates.subject import Subject
 
@@ -15,6 +14,7 @@ from pinproof.duplicates.subject import Subject
 # overlap is a fifth).
 WEIGHTS = {
     "change": 100.0,
+    "lines": 30.0,
     "issue": 25.0,
     "names": 28.0,
     "error": 15.0,
@@ -26,6 +26,8 @@ WEIGHTS = {
 }
 # Hunks of two patches on different bases drift apart by what others put above them.
 _NEAR_LINES = 20
+# A change of one common line lies within many others by chance: two lines that nobody else has do not.
+_SUBSTANCE = 1.5
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -70,22 +72,26 @@ Measured = tuple[float, str]
 
 
 def _change(subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
-    """The same lines changed the same way."""
+    """The same lines changed the same way, or one side within the other."""
     if candidate.diff is None:
         return 0.0, ""
     if subject.diff.change_id and subject.diff.change_id == candidate.diff.change_id:
         return 1.0, "changes the same lines in the same way"
-    shared = _containment(subject.diff, candidate.diff)
-    if shared >= 0.8:
-        return 0.9 * shared, f"holds {shared:.0%} of the patch's changed lines"
+    shared = candidate.overlap
+    if shared.weight >= _SUBSTANCE and shared.of_smaller >= 0.8:
+        if shared.of_ours >= shared.of_theirs:
+            return 0.9 * shared.of_ours, f"holds {shared.of_ours:.0%} of the patch's changed lines"
+        return 0.9 * shared.of_theirs, f"the patch holds {shared.of_theirs:.0%} of its changed lines"
     if _same_swap(subject, candidate):
         swap = ", ".join(sorted(subject.diff.added)[:3])
         return 0.8, f"puts the same names in place of the same others ({swap})"
     return 0.0, ""
 
 
-def _containment(ours: DiffFacts, theirs: DiffFacts) -> float:
-    return len(ours.lines & theirs.lines) / len(ours.lines) if len(ours.lines) >= 2 else 0.0
+def _lines(_subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
+    """Shared changed lines by rarity, as a share of the smaller side's."""
+    share = candidate.overlap.of_smaller
+    return _saturated(share, 0.15), f"shares {share:.0%} of the changed lines" if share >= 0.01 else ""
 
 
 def _same_swap(subject: Subject, candidate: Candidate) -> bool:
@@ -222,6 +228,6 @@ def _saturated(amount: float, half: float) -> float:
 
 
 _MEASURES: dict[str, Callable[[Subject, Candidate, Rarity], Measured]] = {
-    "change": _change, "issue": _issue, "names": _names, "error": _error, "files": _files,
+    "change": _change, "lines": _lines, "issue": _issue, "names": _names, "error": _error, "files": _files,
     "place": _place, "pins": _pins, "text": _text, "time": _time,
 }  # fmt: skip

@@ -32,6 +32,13 @@ _CLOSES = re.compile(
 )
 _LINK = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/([0-9]{1,7})\b")
 _FOREIGN = re.compile(r"(?<![\w./-])([\w.-]+(?:/[\w.-]+)?)#([0-9]{1,7})\b")
+_UNDOES = re.compile(
+    r"(?:^|\bthis (?:pr |pull request )?)reverts?:?\s+(?:pr\s+)?"
+    r"(?:https://github\.com/([\w.-]+/[\w.-]+)/pull/|([\w.-]+/[\w.-]+)?#)([0-9]{1,7})\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNDOES_COMMIT = re.compile(r"\bThis reverts commit ([0-9a-f]{40})\b")
+_UNDOES_TITLE = re.compile(r"""Revert[: ]+["“'](?!Revert)(.*)["”']""", re.IGNORECASE)
 _ERROR = re.compile(r"\b([A-Z][A-Za-z0-9]*(?:Error|Exception)): *(\S.*(?:\n[ \t]+\S.*)?)")
 
 
@@ -106,7 +113,7 @@ def references(text: str, repo: str) -> References:
     vllm-project/vllm.
     """
     text = text[:LONGEST_TEXT]
-    own = {repo.lower(), repo.lower().rpartition("/")[2]}
+    own = _own_names(repo)
     closes = {
         int(number)
         for linked, short, number in _CLOSES.findall(text)
@@ -116,6 +123,25 @@ def references(text: str, repo: str) -> References:
     mentions |= {int(number) for name, number in _LINK.findall(text) if name.lower() in own}
     mentions |= {int(number) for name, number in _FOREIGN.findall(text) if name.lower() in own}
     return References(frozenset(closes - {0}), frozenset(mentions - {0}))
+
+
+def undone(title: str, body: str, repo: str) -> frozenset[str]:
+    """What a pull request says that it reverts: numbers as "#12", commits by their full hash.
+
+    GitHub's button writes "Reverts owner/name#12", git "This reverts commit <hash>"; a squash keeps the
+    number in the title, `Revert "... (#12)"`. One that reverts a revert brings something back.
+    """
+    named = _UNDOES.findall(body[:LONGEST_TEXT])
+    own = _own_names(repo)
+    found = {f"#{number}" for link, short, number in named if (link or short or repo).lower() in own}
+    found.update(_UNDOES_COMMIT.findall(body[:LONGEST_TEXT]))
+    if quoted := _UNDOES_TITLE.match(strip_tags(title)):
+        found.update(f"#{number}" for number in re.findall(r"\(#([0-9]{1,7})\)", quoted[1])[-1:])
+    return frozenset(found)
+
+
+def _own_names(repo: str) -> set[str]:
+    return {repo.lower(), repo.lower().rpartition("/")[2]}
 
 
 def errors(text: str) -> list[tuple[str, str]]:

@@ -10,8 +10,12 @@ from pinproof.duplicates.diffs import DiffFacts
 from pinproof.duplicates.ranking import WEIGHTS, Scored
 from pinproof.duplicates.subject import Subject
 
-Verdict = Literal["same change", "same problem, other approach", "related", "different"]
+Verdict = Literal[
+    "same change", "same problem, other approach", "backport", "reverted", "related", "different"
+]
 
+SHARED_LINES = 0.10
+"""Two approaches to one problem share this part of the smaller side's changed lines, weighed by rarity."""
 SAME_PROBLEM = 36.0
 RELATED = 22.0
 
@@ -30,7 +34,11 @@ class Hit(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     reason: str
     signals: dict[str, float]
+    draft: bool
+    base: str
     diff_seen: bool
+    """Whether its whole diff was compared; one that GitHub shows in part is not."""
+    diff_cut: bool
 
 
 def judge(subject: Subject, scored: Scored) -> Hit:
@@ -43,7 +51,9 @@ def judge(subject: Subject, scored: Scored) -> Hit:
         number=candidate.number, kind=candidate.kind, state=candidate.state, title=candidate.title,
         author=candidate.author, created=candidate.created.date().isoformat(), head=candidate.head,
         score=scored.score, verdict=verdict, reason="; ".join([*([why] if why else []), *told]),
-        signals={item.name: item.strength for item in matched}, diff_seen=candidate.diff is not None,
+        signals={item.name: item.strength for item in matched}, draft=candidate.draft, base=candidate.base,
+        diff_seen=candidate.diff is not None and candidate.diff.whole,
+        diff_cut=candidate.diff is not None and not candidate.diff.whole,
     )  # fmt: skip
 
 
@@ -53,7 +63,7 @@ def _verdict(subject: Subject, scored: Scored) -> tuple[Verdict, str]:
         return ("related", "an issue, not a change") if scored.score >= RELATED else ("different", "an issue")
     other = _other_value(subject, candidate.diff)
     if scored.strength("change") and not other:
-        return "same change", ""
+        return _same_change(subject, scored)
     if _same_problem(scored):
         return "same problem, other approach", other or _approach(scored)
     if scored.score >= RELATED or scored.strength("place") >= 0.8:
@@ -61,14 +71,25 @@ def _verdict(subject: Subject, scored: Scored) -> tuple[Verdict, str]:
     return "different", ""
 
 
+def _same_change(subject: Subject, scored: Scored) -> tuple[Verdict, str]:
+    """The same change in another branch is a backport, one that was taken back is none any more."""
+    candidate = scored.candidate
+    if candidate.undone_by is not None:
+        return "reverted", f"#{candidate.undone_by} took it back"
+    if subject.base and candidate.base and subject.base != candidate.base:
+        return "backport", f"the same change for {candidate.base}"
+    return "same change", ""
+
+
 def _same_problem(scored: Scored) -> bool:
-    """Both fix one issue or one error at a shared place, or enough of everything else points there."""
+    """Both fix one issue or one error at a shared place, or they share lines and much else."""
     near = max(scored.strength("files"), scored.strength("place"))
     if candidate_closes(scored) and (near or scored.strength("names") >= 0.2):
         return True
     if scored.strength("error") and near:
         return True
-    return scored.score >= SAME_PROBLEM and near > 0
+    shared = scored.candidate.overlap
+    return scored.score >= SAME_PROBLEM and near > 0 and shared.of_smaller >= SHARED_LINES
 
 
 def candidate_closes(scored: Scored) -> bool:
@@ -80,6 +101,8 @@ def candidate_closes(scored: Scored) -> bool:
 def _approach(scored: Scored) -> str:
     if scored.candidate.diff is None:
         return "its diff was not seen"
+    if not scored.candidate.diff.whole:
+        return "its diff was seen in part only"
     return "other lines" if scored.strength("place") else "another place"
 
 
