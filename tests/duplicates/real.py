@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -48,29 +48,35 @@ class Real(msgspec.Struct, kw_only=True):
         return sum(line[:1] in ("+", "-") for text in texts for line in text.split("\n"))
 
 
-def extract(repo: Path, newest: int) -> list[Real]:
-    """The `newest` pull requests with the highest numbers, merged or not, in the order of their numbers."""
+def extract(repo: Path, newest: int, always: Collection[int] = ()) -> list[Real]:
+    """The `newest` pull requests, merged or not, and those asked for `always`, in the order of their numbers."""
     heads = _heads(repo)
     trunk = list(commits(repo, [_TRUNK]))
     found = {pull.number: pull for pull in _merged(trunk, "main")}
+    releases: dict[str, Commit] = {}
+    branch_of: dict[str, str] = {}
     for branch in _branches(repo):
-        own = commits(repo, [branch, f"^{_TRUNK}"], "--first-parent")
-        for pull in _merged(own, branch.rpartition("heads/")[2]):
+        own = list(commits(repo, [branch, f"^{_TRUNK}"]))
+        name = branch.rpartition("heads/")[2]
+        releases.update({made.id: made for made in own})
+        branch_of.update(dict.fromkeys((made.id for made in own), name))
+        for pull in _merged(own, name):
             found.setdefault(pull.number, pull)
     open_ones = {int(name.split("/")[2]) for name in _names(repo, "refs/pull/*/merge")}
     side = {made.id: made for made in commits(repo, [*heads.values(), f"^{_TRUNK}"])}
-    parents = {identity: made.parents for identity, made in side.items()}
-    by_id = side | {made.id: made for made in trunk}
-    line = Trunk(made.id for made in trunk)
+    parents = {identity: made.parents for identity, made in (side | releases).items()}
+    by_id = side | releases | {made.id: made for made in trunk}
+    line = Trunk([*trunk, *releases.values()])
     for number, head in heads.items():
         base = line.base(head, parents)
-        if number not in found and base and head in side:
+        if number not in found and base not in (None, head) and head in side:
             found[number] = _unmerged(number, head, base, by_id, number in open_ones)
-    kept = sorted(found.values(), key=lambda pull: -pull.number)[:newest]
-    pairs = [_trees(pull, by_id, repo) for pull in kept]
+    latest = set(sorted(found)[-newest:])
+    kept = [pull for number, pull in sorted(found.items()) if number in latest or number in always]
+    pairs = [_trees(pull, by_id, repo, branch_of) for pull in kept]
     for pull, files in zip(kept, diffs(repo, pairs), strict=True):
         pull.files = files or []
-    return [pull for pull in reversed(kept) if 0 < pull.size < _MOST_TEXT]
+    return [pull for pull in kept if 0 < pull.size < _MOST_TEXT]
 
 
 def _names(repo: Path, pattern: str) -> list[str]:
@@ -121,7 +127,7 @@ def _unmerged(number: int, head: str, base: str, by_id: dict[str, Commit], opene
     )  # fmt: skip
 
 
-def _trees(pull: Real, by_id: dict[str, Commit], repo: Path) -> tuple[str, str]:
+def _trees(pull: Real, by_id: dict[str, Commit], repo: Path, branch_of: dict[str, str]) -> tuple[str, str]:
     if pull.state == "merged":
         done = subprocess.run(
             ["git", "rev-parse", f"{pull.head}^^{{tree}}", f"{pull.head}^{{tree}}"],
@@ -129,7 +135,7 @@ def _trees(pull: Real, by_id: dict[str, Commit], repo: Path) -> tuple[str, str]:
         ).stdout.split()  # fmt: skip
         return done[0], done[1]
     base = pull.base.partition("@")[2]
-    pull.base = "main"
+    pull.base = branch_of.get(base, "main")
     return by_id[base].tree, by_id[pull.head].tree
 
 

@@ -44,6 +44,8 @@ def test_a_page_has_the_latest_first_with_files_and_a_cursor(client: Client) -> 
     [
         ([(429, {"retry-after": "7"}, "secondary rate limit")], [7.0]),
         ([(403, {"retry-after": "30"}, "You have exceeded a secondary rate limit")], [30.0]),
+        ([(403, {}, "You have exceeded a secondary rate limit")], [60.0]),
+        ([(403, {}, "You have exceeded a secondary rate limit")] * 3, [60.0, 120.0, 240.0]),
         ([(502, {}, "Bad Gateway")], [0.5]),
         (["cut"], [0.5]),
         (["cut", "cut", "cut"], [0.5, 2.0, 8.0]),
@@ -78,7 +80,7 @@ def test_graphql_limits_of_its_own_kind_stop_too(client: Client, server: GitHubS
     ("fault", "error", "says"),
     [
         ((401, {}, "Bad credentials"), Stopped, "does not accept the token"),
-        ((403, {}, "Resource not accessible"), Stopped, r"refused .*status 403"),
+        ((403, {}, "Resource not accessible"), Stopped, r"refused .*status 403: Resource not accessible"),
         ("text", Stopped, "no JSON"),
     ],
 )

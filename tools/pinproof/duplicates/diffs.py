@@ -34,7 +34,7 @@ class DiffFacts(msgspec.Struct, frozen=True):
     `lines` are hashes of the changed lines without white space, each with its sign but without its file: a
     change is the same in a file that was moved;
     `pins` are versions and commits on added lines; `change_id` is equal for two diffs that change the
-    same lines of the same files, wherever those stand (None for a diff without an informative line).
+    same lines of the same files, wherever those stand (None for a diff without a letter or digit).
     """
 
     change_id: str | None
@@ -146,7 +146,7 @@ def _hash(line: Line) -> int:
 
 def _change_id(lines: list[Line]) -> str | None:
     """As `git patch-id`, without the context lines, which differ when the bases do."""
-    if not any(map(informative, lines)):
+    if not any(char.isalnum() for line in lines for char in line.text):
         return None
     by_path: dict[str, list[str]] = {}
     for line in lines:

@@ -24,12 +24,13 @@ class History(msgspec.Struct, frozen=True):
     """The trunk and the release branches as the mirror has them.
 
     `commits` are all of theirs; `merged` tells by number which commit merged a pull request, and into which
-    branch ("" for the trunk).
+    branch ("" for the trunk); `branches` to which release branch a commit belongs.
     """
 
     commits: dict[str, Commit]
     trunk: Trunk
     merged: dict[int, tuple[Commit, str]]
+    branches: dict[str, str]
 
 
 def read_trunk(mirror: Mirror) -> History:
@@ -42,12 +43,13 @@ def read_trunk(mirror: Mirror) -> History:
     made = {commit.id: commit for commit in commits(mirror.path, [mirrors.TRUNK])}
     merged: dict[int, tuple[Commit, str]] = {}
     _note_merged(made.values(), "", merged)
-    trunk = Trunk(made)
+    branches: dict[str, str] = {}
     for branch, tip in mirrors.local_branches(mirror).items():
         own = list(commits(mirror.path, [tip, f"^{mirrors.TRUNK}"]))
         _note_merged(own, branch, merged)
         made.update({commit.id: commit for commit in own})
-    return History(made, trunk, merged)
+        branches.update(dict.fromkeys((commit.id for commit in own), branch))
+    return History(made, Trunk(made.values()), merged, branches)
 
 
 def _note_merged(made: Iterable[Commit], branch: str, merged: dict[int, tuple[Commit, str]]) -> None:
@@ -121,7 +123,8 @@ def _side(mirror: Mirror, heads: dict[int, str]) -> dict[str, Commit]:
     """The commits of branches that the trunk does not have."""
     if not heads:
         return {}
-    found = commits(mirror.path, [*heads.values(), f"^{mirrors.TRUNK}"])
+    known = [mirrors.TRUNK, *mirrors.local_branches(mirror).values()]
+    found = commits(mirror.path, [*heads.values(), *(f"^{name}" for name in known)])
     return {commit.id: commit for commit in found}
 
 
@@ -159,9 +162,13 @@ def merged_and_closed(
     }  # fmt: skip
     mirrors.fetch_heads(mirror, _moved(mirror, closed))
     side = _side(mirror, closed)
+    parents = {identity: commit.parents for identity, commit in side.items()}
     for number, head in closed.items():
         if first := _first(head, side):
-            yield from_commit(number, "closed", first.subject, first, repo, head=head, last=side[head])
+            base = history.branches.get(history.trunk.base(head, parents) or "", "")
+            yield from_commit(
+                number, "closed", first.subject, first, repo, head=head, base=base, last=side[head]
+            )
 
 
 def _moved(mirror: Mirror, heads: dict[int, str]) -> list[int]:

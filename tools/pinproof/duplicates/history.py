@@ -48,17 +48,18 @@ def commits(repo: Path, revisions: Sequence[str], *options: str) -> Iterator[Com
 
 
 class Trunk:
-    """The commits of a branch, newest first: tells where another branch left it.
+    """The commits of the trunk and of release branches: tells where another branch left them.
 
-    A trunk that merges only by squash is one line, and on one line the merge base of a branch is the
-    newest of the trunk's commits among its ancestors.
+    A branch that takes changes only by squash is one line, and on one line the merge base is the newest
+    commit among the ancestors of a head.
     """
 
-    def __init__(self, order: Iterable[str]) -> None:
-        self.place = {identity: at for at, identity in enumerate(order)}
+    def __init__(self, made: Iterable[Commit]) -> None:
+        order = sorted(made, key=lambda commit: -commit.committed)
+        self.place = {commit.id: at for at, commit in enumerate(order)}
 
     def base(self, head: str, parents: dict[str, tuple[str, ...]]) -> str | None:
-        """The newest commit of the trunk that `head` stands on; None when none is known."""
+        """The newest of these commits that `head` stands on; None when none is known."""
         seen, heap, found = {head}, [head], None
         while heap:
             commit = heap.pop()

@@ -14,7 +14,7 @@ from pinproof.duplicates.subject import Subject
 # overlap is a fifth).
 WEIGHTS = {
     "change": 100.0,
-    "lines": 30.0,
+    "lines": 60.0,
     "issue": 25.0,
     "names": 28.0,
     "error": 15.0,
@@ -26,8 +26,8 @@ WEIGHTS = {
 }
 # Hunks of two patches on different bases drift apart by what others put above them.
 _NEAR_LINES = 20
-# A change of one common line lies within many others by chance: two lines that nobody else has do not.
-_SUBSTANCE = 1.5
+# Weights of shared lines (1 for a line that no other change has), and a share of the larger side.
+_SUBSTANCE, _MUCH, _ALIKE = 1.3, 4.0, 0.3
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -78,7 +78,7 @@ def _change(subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
     if subject.diff.change_id and subject.diff.change_id == candidate.diff.change_id:
         return 1.0, "changes the same lines in the same way"
     shared = candidate.overlap
-    if shared.weight >= _SUBSTANCE and shared.of_smaller >= 0.8:
+    if shared.of_smaller >= 0.8 and _no_chance(subject, candidate):
         if shared.of_ours >= shared.of_theirs:
             return 0.9 * shared.of_ours, f"holds {shared.of_ours:.0%} of the patch's changed lines"
         return 0.9 * shared.of_theirs, f"the patch holds {shared.of_theirs:.0%} of its changed lines"
@@ -88,10 +88,27 @@ def _change(subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
     return 0.0, ""
 
 
+def _no_chance(subject: Subject, candidate: Candidate) -> bool:
+    """Whether it says something that one side lies within the other.
+
+    A few lines lie within a change of a thousand by chance, and a larger change in other files is one of
+    many that do a thing the same way.
+    """
+    shared = candidate.overlap
+    if shared.weight < _SUBSTANCE:
+        return False
+    if shared.of_larger >= _ALIKE:
+        return True
+    return shared.weight >= _MUCH and bool(candidate.files & set(subject.files))
+
+
 def _lines(_subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
-    """Shared changed lines by rarity, as a share of the smaller side's."""
-    share = candidate.overlap.of_smaller
-    return _saturated(share, 0.15), f"shares {share:.0%} of the changed lines" if share >= 0.01 else ""
+    """Shared changed lines by rarity, as a share of both sides'."""
+    shared = candidate.overlap
+    if shared.of_smaller < 0.01:
+        return 0.0, ""
+    told = f"shares {shared.of_ours:.0%} of the patch's changed lines, {shared.of_theirs:.0%} of its own"
+    return _saturated(shared.of_both, 0.15), told
 
 
 def _same_swap(subject: Subject, candidate: Candidate) -> bool:

@@ -38,6 +38,16 @@ class Overlap(msgspec.Struct, frozen=True):
         """The share of the smaller side."""
         return max(self.of_ours, self.of_theirs)
 
+    @property
+    def of_larger(self) -> float:
+        """The share of the larger side."""
+        return min(self.of_ours, self.of_theirs)
+
+    @property
+    def of_both(self) -> float:
+        """The shares' geometric mean (Ochiai's coefficient): one line of three in a thousand is little."""
+        return math.sqrt(self.of_ours * self.of_theirs)
+
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     """A pull request or issue of the index with what ranking compares."""
@@ -128,6 +138,7 @@ def candidates(index: Index, subject: Subject, rare: Rarity) -> list[Candidate]:
     shared = lookup.with_lines(index, (line for line in subject.diff.lines if rare.line(line) > _COMMON))
     numbers = set(text) | set(quoted) | set(_by_name(index, subject, rare)) | _by_line(shared, rare)
     numbers |= set(_by_file(index, subject)) | set(_by_issue(index, subject))
+    numbers |= set(lookup.with_change(index, subject.diff.change_id))
     reachable = sum(2.2 * math.log(max(rare.total, 2) / max(rare.terms.get(term, 1), 1)) for term in best)
     shares = {number: min(score / reachable, 1.0) if reachable else 0.0 for number, score in text.items()}
     found = list(lookup.rows(index, numbers))

@@ -27,6 +27,8 @@ def show(result: GateResult, *, verbose: bool = False) -> None:
     for hit in told:
         say()
         _show_hit(hit, details)
+    if not details["hits"]:
+        say("  nothing in the index comes near the patch")
     _show_rest(details, len(details["hits"]) - len(told), verbose=verbose)
     if result.clear:
         say(f"  -> {typed(result.clear)}")
@@ -88,10 +90,10 @@ def _inspected(details: dict[str, Any]) -> str:
     total = f" of {seen['open_total']}" if seen["open_total"] is not None else ""
     text = (
         f"inspected: {seen['open']}{total} open, {seen['merged']} merged and {seen['closed_unmerged']} "
-        f"closed unmerged since {seen['since'][:10]}; {seen['diffs']} diffs known, {details['compared']} compared"
+        f"closed unmerged since {seen['since'][:10]}; {details['compared']} diffs compared"
     )
-    if seen["git"]:
-        text += " (by git)" if seen["git"] == "used" else f"; git {seen['git']}"
+    if git := seen.get("git"):
+        text += " (by git)" if git == "used" else f"; git {git}"
     if seen["cut_file_lists"]:
         text += f"; of {seen['cut_file_lists']} with more than 100 files the first 100"
     return text

@@ -8,14 +8,15 @@ import msgspec
 
 from pinproof.duplicates.diffs import DiffFacts
 from pinproof.duplicates.ranking import WEIGHTS, Scored
+from pinproof.duplicates.recall import Candidate
 from pinproof.duplicates.subject import Subject
 
 Verdict = Literal[
     "same change", "same problem, other approach", "backport", "reverted", "related", "different"
 ]
 
-SHARED_LINES = 0.10
-"""Two approaches to one problem share this part of the smaller side's changed lines, weighed by rarity."""
+SHARED_LINES = 0.15
+"""Two approaches to one problem share this part of both sides' changed lines, weighed by rarity."""
 SAME_PROBLEM = 36.0
 RELATED = 22.0
 
@@ -65,6 +66,8 @@ def _verdict(subject: Subject, scored: Scored) -> tuple[Verdict, str]:
     if scored.strength("change") and not other:
         return _same_change(subject, scored)
     if _same_problem(scored):
+        if _other_branch(subject, scored.candidate):
+            return "backport", f"much the same for {scored.candidate.base}"
         return "same problem, other approach", other or _approach(scored)
     if scored.score >= RELATED or scored.strength("place") >= 0.8:
         return "related", other
@@ -76,9 +79,14 @@ def _same_change(subject: Subject, scored: Scored) -> tuple[Verdict, str]:
     candidate = scored.candidate
     if candidate.undone_by is not None:
         return "reverted", f"#{candidate.undone_by} took it back"
-    if subject.base and candidate.base and subject.base != candidate.base:
+    if _other_branch(subject, candidate):
         return "backport", f"the same change for {candidate.base}"
     return "same change", ""
+
+
+def _other_branch(subject: Subject, candidate: Candidate) -> bool:
+    """Whether both are known to be meant for different branches."""
+    return bool(subject.base and candidate.base) and subject.base != candidate.base
 
 
 def _same_problem(scored: Scored) -> bool:
@@ -89,7 +97,7 @@ def _same_problem(scored: Scored) -> bool:
     if scored.strength("error") and near:
         return True
     shared = scored.candidate.overlap
-    return scored.score >= SAME_PROBLEM and near > 0 and shared.of_smaller >= SHARED_LINES
+    return scored.score >= SAME_PROBLEM and near > 0 and shared.of_both >= SHARED_LINES
 
 
 def candidate_closes(scored: Scored) -> bool:

@@ -104,6 +104,11 @@ def with_issue(index: Index, issue: int) -> Iterator[int]:
     return (row[0] for row in found)
 
 
+def with_change(index: Index, change: str | None) -> Iterator[int]:
+    """Those that change the same lines of the same files."""
+    return (row[0] for row in index.db.execute("SELECT number FROM diff WHERE change = ?", (change,)))
+
+
 def with_lines(index: Index, asked: Iterable[int]) -> dict[int, set[int]]:
     """Those that change any of these lines, and which of them."""
     found: dict[int, set[int]] = {}

@@ -32,7 +32,8 @@ CREATE TABLE pull_issue (issue INTEGER NOT NULL, number INTEGER NOT NULL, PRIMAR
 CREATE INDEX pull_issue_number ON pull_issue (number);
 CREATE TABLE undone (target TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (target, number)) WITHOUT ROWID;
 CREATE INDEX undone_number ON undone (number);
-CREATE TABLE diff (number INTEGER PRIMARY KEY, head TEXT NOT NULL, facts BLOB NOT NULL);
+CREATE TABLE diff (number INTEGER PRIMARY KEY, head TEXT NOT NULL, change TEXT, facts BLOB NOT NULL);
+CREATE INDEX diff_change ON diff (change);
 CREATE TABLE line (line INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (line, number)) WITHOUT ROWID;
 CREATE TABLE walk (name TEXT PRIMARY KEY, state BLOB NOT NULL);
 CREATE TABLE fact (name TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -91,8 +91,8 @@ class Index:
         lines = sorted(facts.lines)
         with self.db:
             self._drop_diff(number)
-            row = (number, head, msgspec.msgpack.encode(facts))
-            self.db.execute("INSERT INTO diff VALUES (?, ?, ?)", row)
+            row = (number, head, facts.change_id, msgspec.msgpack.encode(facts))
+            self.db.execute("INSERT INTO diff VALUES (?, ?, ?, ?)", row)
             self.db.executemany("INSERT INTO line VALUES (?, ?)", [(line, number) for line in lines])
             self._store_files(number, files, replace=False)
             self.db.execute(
