@@ -39,9 +39,14 @@ def said_pairs(pulls: list[Real]) -> list[tuple[int, int]]:
     for pull in pulls:
         for number in {int(number) for number in _SAYS.findall(f"{pull.title}\n{pull.body}")}:
             other = known.get(number)
-            if other and other.number < pull.number and other.state != "merged":
+            if other and other.number < pull.number and other.state != "merged" and _touch(other, pull):
                 found.append((number, pull.number))
     return sorted(found)
+
+
+def _touch(one: Real, other: Real) -> bool:
+    """Whether two change a file in common: a number in a text is often another repository's."""
+    return bool({path for path, _ in one.files} & {path for path, _ in other.files})
 
 
 def fill(pulls: list[Real], path: Path, repo: str) -> Index:
@@ -85,21 +90,17 @@ def as_patch(pull: Real, *, unsaid: tuple[int, ...] = (), **changed: str) -> Pat
 
 
 def _file_diff(path: str, text: str) -> FileDiff:
-    hunks: list[Hunk] = []
-    lines: list[bytes] = []
+    held: list[tuple[re.Match[str], list[bytes]]] = []
     for line in text.split("\n"):
         if match := _HUNK.match(line):
-            lines = []
-            hunks.append((match, lines))  # type: ignore[arg-type]
-        elif line[:1] in (" ", "+", "-"):
-            lines.append(line.encode() + b"\n")
-    made = tuple(
-        Hunk(
-            int(match[1]), int(match[2] or 1), int(match[3]), int(match[4] or 1), match[5].encode(), (*held,)
-        )
-        for match, held in hunks  # type: ignore[misc]
-    )
-    return FileDiff(path, "modify", None, None, None, made)
+            held.append((match, []))
+        elif held and line[:1] in (" ", "+", "-"):
+            held[-1][1].append(line.encode() + b"\n")
+    hunks = [
+        Hunk(int(head[1]), int(head[2] or 1), int(head[3]), int(head[4] or 1), head[5].encode(), tuple(lines))
+        for head, lines in held
+    ]
+    return FileDiff(path, "modify", None, None, None, tuple(hunks))
 
 
 class Answer(msgspec.Struct):

@@ -49,7 +49,7 @@ class Real(msgspec.Struct, kw_only=True):
 
 
 def extract(repo: Path, newest: int, always: Collection[int] = ()) -> list[Real]:
-    """The `newest` pull requests, merged or not, and those asked for `always`, in the order of their numbers."""
+    """The `newest` pull requests, merged or not, and those asked for `always`, by number."""
     heads = _heads(repo)
     trunk = list(commits(repo, [_TRUNK]))
     found = {pull.number: pull for pull in _merged(trunk, "main")}

@@ -23,7 +23,7 @@ QUERIES = [
 ]
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=["page", "bare", "one", "many"])
+@pytest.mark.parametrize("query", QUERIES, ids=["page", "page without files", "bare", "one", "many"])
 def test_a_query_is_valid_on_the_cut_of_the_schema(query: str) -> None:
     assert validate(build_schema(GRAPHQL.read_text()), parse(query)) == []
 
@@ -52,7 +52,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> GraphQLSchema:
 
 
 @pytest.mark.registry
-@pytest.mark.parametrize("query", QUERIES, ids=["page", "bare", "one", "many"])
+@pytest.mark.parametrize("query", QUERIES, ids=["page", "page without files", "bare", "one", "many"])
 def test_a_query_is_valid_on_the_published_schema(published: GraphQLSchema, query: str) -> None:
     assert validate(published, parse(query)) == []
 

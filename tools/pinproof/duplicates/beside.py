@@ -52,7 +52,7 @@ def of_files(files: Changed) -> list[Piece]:
 
 
 def matched(ours: list[Piece], theirs: list[Piece]) -> list[tuple[Piece, Piece | None]]:
-    """Each hunk of ours with theirs that shares most changed lines, else with the nearest in the same file."""
+    """Each hunk of ours with the one of theirs that shares most lines, else the nearest in the same file."""
     return [(piece, max(theirs, key=lambda other: _likeness(piece, other), default=None)) for piece in ours]
 
 
@@ -74,11 +74,8 @@ def show(pairs: list[tuple[Piece, Piece | None]], name: str, number: int) -> Non
             theirs = None
         view = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, expand=True)
         view.add_column(_heading(name, ours), ratio=1, overflow="fold")
-        view.add_column(
-            _heading(f"#{number}", theirs) if theirs else f"#{number}: not this file",
-            ratio=1,
-            overflow="fold",
-        )
+        other = _heading(f"#{number}", theirs) if theirs else f"#{number}: not this file"
+        view.add_column(other, ratio=1, overflow="fold")
         view.add_row(_text(ours, same), _text(theirs, same) if theirs else "")
         console.print(view)
         say()

@@ -14,7 +14,7 @@ from pinproof.duplicates.subject import Subject
 # overlap is a fifth).
 WEIGHTS = {
     "change": 100.0,
-    "lines": 60.0,
+    "lines": 100.0,
     "issue": 25.0,
     "names": 28.0,
     "error": 15.0,
@@ -26,8 +26,10 @@ WEIGHTS = {
 }
 # Hunks of two patches on different bases drift apart by what others put above them.
 _NEAR_LINES = 20
+# A copy for another branch comes after one for the same.
+_OTHER_BRANCH = 0.85
 # Weights of shared lines (1 for a line that no other change has), and a share of the larger side.
-_SUBSTANCE, _MUCH, _ALIKE = 1.3, 4.0, 0.3
+_SUBSTANCE, _MUCH, _PLENTY, _ALIKE = 1.3, 4.0, 20.0, 0.3
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -65,7 +67,14 @@ def score(subject: Subject, candidate: Candidate, rare: Rarity) -> Scored:
         if strength > 0:
             signals[name] = Signal(name, round(strength, 4), text)
     total = sum(WEIGHTS[name] * signal.strength for name, signal in signals.items())
+    if other_branch(subject, candidate):
+        total *= _OTHER_BRANCH
     return Scored(candidate, signals, round(total, 3))
+
+
+def other_branch(subject: Subject, candidate: Candidate) -> bool:
+    """Whether both are known to be meant for different branches."""
+    return bool(subject.base and candidate.base) and subject.base != candidate.base
 
 
 Measured = tuple[float, str]
@@ -108,7 +117,9 @@ def _lines(_subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
     if shared.of_smaller < 0.01:
         return 0.0, ""
     told = f"shares {shared.of_ours:.0%} of the patch's changed lines, {shared.of_theirs:.0%} of its own"
-    return _saturated(shared.of_both, 0.15), told
+    # A part that was taken out of a large change is most of the smaller side and little of the larger.
+    part = 0.5 * shared.of_smaller if shared.weight >= _PLENTY else 0.0
+    return _saturated(max(shared.of_both, part), 0.15), told
 
 
 def _same_swap(subject: Subject, candidate: Candidate) -> bool:

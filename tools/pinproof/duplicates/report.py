@@ -49,9 +49,8 @@ def _show_hit(hit: dict[str, Any], details: dict[str, Any]) -> None:
     if hit["because"]:
         _wrapped(f"answered: {hit['because']}")
     if hit["blocks"]:
-        say(
-            f"  see both: {typed('pinproof duplicates ' + details['patch'] + ' --diff ' + str(hit['number']))}"
-        )
+        command = f"pinproof duplicates {details['patch'][:4]} --diff {hit['number']}"
+        say(f"  see both: {typed(command)}")
 
 
 def _show_rest(details: dict[str, Any], hidden: int, *, verbose: bool) -> None:

@@ -7,8 +7,7 @@ from typing import Literal
 import msgspec
 
 from pinproof.duplicates.diffs import DiffFacts
-from pinproof.duplicates.ranking import WEIGHTS, Scored
-from pinproof.duplicates.recall import Candidate
+from pinproof.duplicates.ranking import WEIGHTS, Scored, other_branch
 from pinproof.duplicates.subject import Subject
 
 Verdict = Literal[
@@ -17,7 +16,11 @@ Verdict = Literal[
 
 SHARED_LINES = 0.15
 """Two approaches to one problem share this part of both sides' changed lines, weighed by rarity."""
-SAME_PROBLEM = 36.0
+SHARED_AT_ONCE = 0.20
+"""The same of the smaller side, where both were written at one time for one place."""
+HEAP = 0.3
+"""A closed pull request of which the patch is less than this is a heap of changes that nobody took."""
+SAME_PROBLEM = 80.0
 RELATED = 22.0
 
 
@@ -66,7 +69,7 @@ def _verdict(subject: Subject, scored: Scored) -> tuple[Verdict, str]:
     if scored.strength("change") and not other:
         return _same_change(subject, scored)
     if _same_problem(scored):
-        if _other_branch(subject, scored.candidate):
+        if other_branch(subject, scored.candidate):
             return "backport", f"much the same for {scored.candidate.base}"
         return "same problem, other approach", other or _approach(scored)
     if scored.score >= RELATED or scored.strength("place") >= 0.8:
@@ -79,14 +82,12 @@ def _same_change(subject: Subject, scored: Scored) -> tuple[Verdict, str]:
     candidate = scored.candidate
     if candidate.undone_by is not None:
         return "reverted", f"#{candidate.undone_by} took it back"
-    if _other_branch(subject, candidate):
+    shared = candidate.overlap
+    if candidate.state == "closed" and shared.of_theirs < min(HEAP, shared.of_ours):
+        return "related", "a closed one that holds the patch among much else"
+    if other_branch(subject, candidate):
         return "backport", f"the same change for {candidate.base}"
     return "same change", ""
-
-
-def _other_branch(subject: Subject, candidate: Candidate) -> bool:
-    """Whether both are known to be meant for different branches."""
-    return bool(subject.base and candidate.base) and subject.base != candidate.base
 
 
 def _same_problem(scored: Scored) -> bool:
@@ -97,7 +98,15 @@ def _same_problem(scored: Scored) -> bool:
     if scored.strength("error") and near:
         return True
     shared = scored.candidate.overlap
+    if _at_once(scored) and shared.of_smaller >= SHARED_AT_ONCE:
+        return True
     return scored.score >= SAME_PROBLEM and near > 0 and shared.of_both >= SHARED_LINES
+
+
+def _at_once(scored: Scored) -> bool:
+    """Whether both change one place of a rarely changed file within two days: small fixes of one defect do."""
+    strength = scored.strength
+    return strength("time") >= 0.6 and strength("place") >= 0.6 and strength("files") >= 0.3
 
 
 def candidate_closes(scored: Scored) -> bool:
