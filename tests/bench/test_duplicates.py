@@ -29,9 +29,8 @@ from tests.duplicates.github_server import SECRET, serve
 from tests.duplicates.real import Real, extract, load, save
 from tests.duplicates.synthetic import TODAY, build
 
-REPOS = dict(
-    item.split("=", 1) for item in os.environ.get("PINPROOF_DUPLICATES_REPOS", "").split(",") if item
-)
+_NAMED = os.environ.get("PINPROOF_DUPLICATES_REPOS", "")
+REPOS = dict(item.split("=", 1) for item in _NAMED.split(",") if item)
 ASKED = int(os.environ.get("PINPROOF_DUPLICATES_ASKED", "100"))
 
 
@@ -69,9 +68,8 @@ def test_real_pull_requests(benchmark: BenchmarkFixture, tmp_path: Path, repo: s
         asked.append(len(answer.asking(set())))
         seconds.append(answer.seconds)
     some = sum(map(bool, asked)) / len(asked)
-    print(
-        f"  {len(asked)} random merged ones: {some:.0%} ask anything, {statistics.mean(asked):.2f} hits a scan"
-    )
+    mean = statistics.mean(asked)
+    print(f"  {len(asked)} random merged ones: {some:.0%} ask anything, {mean:.2f} hits a scan")
     print(f"  ranking: {statistics.median(seconds):.2f} s in the median, {max(seconds):.2f} s at most")
     copies = randomly(pulls, 2 * ASKED, seed=9)
     told = Counter(ask(index, lazy_copy(pull), repo, -1, pull.base).verdict(pull.number) for pull in copies)

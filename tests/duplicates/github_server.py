@@ -110,9 +110,9 @@ class _Root:
         }  # fmt: skip
 
     def _numbered(self, _info: Any, number: int) -> Any:
-        if made := self.server.pulls.get(number):
-            return {**pull_node(made), "comments": {"totalCount": 0, "nodes": []}}
         issue = self.server.issues.get(number)
+        if issue is None and (made := self.server.pulls.get(number)):
+            return {**pull_node(made), "comments": {"totalCount": 0, "nodes": []}}
         if issue is None:
             return GraphQLError("Could not resolve to a number", extensions={"type": "NOT_FOUND"})
         comments = [{"body": body} for body in issue["comments"]]

@@ -89,6 +89,15 @@ def test_a_merged_change_that_was_taken_back_is_reverted(server: GitHubServer, u
     assert "#74 took it back" in next(h["reason"] for h in result.details["hits"] if h["number"] == 73)
 
 
+def test_a_change_that_was_landed_again_stands(server: GitHubServer, upstream: Upstream) -> None:
+    titles = {73: "Fix", 74: 'Revert "Fix (#73)"', 75: 'Revert "Revert "Fix (#73)" (#74)"'}
+    for number, text in ((73, FIXED), (74, BEFORE), (75, FIXED)):
+        done = upstream.commit("main", {FILE: text}, f"{titles[number]} (#{number})", "2026-08-05T00:00:00Z")
+        closed = instant("2026-08-06T00:00:00Z")
+        hold(server, number, done, state="merged", merge=done, closed=closed, title=titles[number])
+    assert verdict(scan(), 73) == "same change"
+
+
 def test_without_a_token_git_tells_the_rest_and_a_clean_scan_passes(
     server: GitHubServer, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -119,6 +119,20 @@ def test_the_prescribed_searches_are_recorded_with_text_and_count(server: GitHub
     assert named == {52400: "related"}
 
 
+def test_a_number_that_is_a_pull_request_is_told_as_one(server: GitHubServer, patch: Patch) -> None:
+    hold(server, made_pull(52035, state="merged", closed=TODAY))
+    first = scan(patch).details["queries"][0]
+    assert (first["count"], first["note"]) == (0, "merged pull request, comments counted")
+
+
+def test_searches_that_are_too_heavy_together_are_split(server: GitHubServer, patch: Patch) -> None:
+    scan(patch)
+    server.faults.extend([None, None, (502, {}, ""), (502, {}, "")])
+    result = scan(patch)
+    assert result.outcome == "pass", result.reason
+    assert all(search["count"] is not None for search in result.details["queries"])
+
+
 def test_a_patch_without_an_issue_says_that_two_searches_have_none(
     server: GitHubServer, patch: Patch
 ) -> None:

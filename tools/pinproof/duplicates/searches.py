@@ -13,19 +13,12 @@ from pinproof.duplicates.pulls import Pull
 from pinproof.duplicates.queries import Issue, graphql_searches, rest_issue, rest_search
 from pinproof.duplicates.recall import Rarity
 from pinproof.duplicates.subject import CHANGED, Subject
+from pinproof.duplicates.tokens import PLAIN_WORDS
 
 _NAMES = 4
 _ISSUES = 3
 # GitHub refuses longer searches.
 _LONGEST = 200
-# fmt: off
-PLAIN_WORDS = frozenset((
-    "a", "add", "after", "all", "allow", "an", "and", "are", "as", "at", "avoid", "be", "before", "bump",
-    "by", "fix", "fixes", "for", "from", "handle", "if", "in", "into", "is", "it", "its", "make", "no",
-    "not", "of", "on", "or", "remove", "support", "that", "the", "this", "to", "update", "use", "when",
-    "with",
-))
-# fmt: on
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,10 +59,15 @@ def _git(repo: str, token: str | None, seen: Seen) -> Way | None:
             mirror = open_mirror(repo, token)
             history = gitway.read_trunk(mirror)
     except InputError as error:
-        seen.git = f"not used: {error.message.splitlines()[0]}"
+        seen.git = f"not used: {_short(error)}"
         return None
     seen.git = "used"
     return mirror, history
+
+
+def _short(error: InputError) -> str:
+    """What git says, without the folder that it says it of."""
+    return error.message.splitlines()[0].rpartition("fatal: ")[2][-60:]
 
 
 def _walk(
@@ -98,7 +103,7 @@ def _by_git(index: Index, repo: str, way: Way, since: str, seen: Seen, *, closed
         with progress("reading diffs by git", total=todo) as bar:
             seen.unread = gitway.bring_diffs(index, mirror, history, since, bar.advance)
     except InputError as error:
-        gap(seen, f"not all diffs were read by git: {error.message.splitlines()[0]}")
+        gap(seen, f"not all diffs were read by git: {_short(error)}")
     seen.git_bytes = size(mirror)
 
 

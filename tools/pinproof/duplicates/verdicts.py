@@ -104,7 +104,7 @@ def _same_problem(scored: Scored) -> bool:
 
 
 def _at_once(scored: Scored) -> bool:
-    """Whether both change one place of a rarely changed file within two days: small fixes of one defect do."""
+    """Whether both change one place of a rarely changed file within two days."""
     strength = scored.strength
     return strength("time") >= 0.6 and strength("place") >= 0.6 and strength("files") >= 0.3
 

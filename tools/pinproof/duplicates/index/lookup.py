@@ -141,7 +141,8 @@ def _undone(index: Index, chunk: Sequence[int]) -> dict[int, int]:
     for part in _chunks(sorted(targets)):
         query = (
             "SELECT target, undone.number FROM undone CROSS JOIN pull ON pull.number = undone.number "  # noqa: S608
-            f"WHERE target IN ({_marks(part)}) AND state = 'merged'"
+            f"WHERE target IN ({_marks(part)}) AND state = 'merged' "
+            "AND '#' || undone.number NOT IN (SELECT target FROM undone)"
         )
         found.update({targets[target]: by for target, by in index.db.execute(query, part)})
     return found
