@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pinproof.errors import CannotCheck, InputError
+from pinproof.index.settings import settings
 from pinproof.releases import (
     distributions,
     download_sdist,
@@ -115,7 +116,7 @@ def test_a_range_is_asked_for_once_an_hour_and_kept_while_there_is_no_network(in
     publish(index, "1.2")
     distributions.cache_clear()
     assert versions_between("vllm", "1.0", "1.9") == ["1.0", "1.1"]
-    age(Path(os.environ["PINPROOF_CACHE"]) / "index/vllm/1.0..1.9.json", 4000)
+    age(Path(os.environ["PINPROOF_CACHE"]) / f"index/vllm/at-{settings().fingerprint()}/1.0..1.9.json", 4000)
     index.down = True
     assert versions_between("vllm", "1.0", "1.9") == ["1.0", "1.1"]
     index.down = False

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from pinproof.contract.check import check_tree
 from pinproof.contract.model import Report
-from pinproof.contract.watchlist import Watched
+from pinproof.contract.watch.watchlist import Watched
 from pinproof.tree import open_tree
 
 KERNELS = Watched(name="kernels", imports=("kernels",))

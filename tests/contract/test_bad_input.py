@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pinproof.contract.archive import SourceArchive
 from pinproof.contract.check import check_tree
-from pinproof.contract.scan import imports
-from pinproof.contract.scopes import Scope
-from pinproof.contract.watchlist import parse
+from pinproof.contract.sources.archive import SourceArchive
+from pinproof.contract.syntax.scan import imports
+from pinproof.contract.syntax.scopes import Scope
+from pinproof.contract.watch.watchlist import parse
 from pinproof.errors import InputError
 from pinproof.tree import open_tree
 
@@ -88,7 +88,7 @@ def test_links_are_not_followed_out_of_the_tree_nor_in_circles(tmp_path: Path) -
 
 
 def test_a_wheel_with_hostile_names_gives_no_modules(tmp_path: Path) -> None:
-    from pinproof.contract.snapshot import module_name
+    from pinproof.contract.declared.snapshot import module_name
 
     assert module_name("lib/../../etc/passwd.py", "lib", "lib") is None
     assert module_name("lib/a b.py", "lib", "lib") is None
@@ -104,7 +104,7 @@ def test_a_spec_that_names_nothing_is_said_to_be_unchecked_with_what_to_do(spec:
 
 
 def test_a_watch_list_with_an_unknown_field_is_refused(tmp_path: Path) -> None:
-    from pinproof.contract.watchlist import load
+    from pinproof.contract.watch.watchlist import load
 
     path = tmp_path / "watch.toml"
     path.write_text('[[library]]\nname = "x"\nimports = ["x"]\ntypo = 1\n')
@@ -120,7 +120,14 @@ def test_a_watch_list_with_an_unknown_field_is_refused(tmp_path: Path) -> None:
         (b"from . import y", [("", 1, ("y",))]),
         (b"x = 'import z'\nreimport q", []),
         (b"from x import(", [("x", 0, ())]),
-        (b"from x import a, \\\n    b", [("x", 0, ("a",))]),
+        (b"from x import a, \\\n    b", [("x", 0, ("a", "b"))]),
+        (b"from x \\\n  import a", [("x", 0, ("a",))]),
+        (b"import \\\r\n  x", [("x", 0, ())]),
+        (b"try: import a; import b; from .c import d\n", [("a", 0, ()), ("b", 0, ()), ("c", 1, ("d",))]),
+        (b"class A: from a import b", [("a", 0, ("b",))]),
+        (b"\xef\xbb\xbfimport a", [("a", 0, ())]),
+        (b"x = 1\rimport a\rimport b", [("a", 0, ()), ("b", 0, ())]),
+        (b"from.a import*", [("a", 1, ("*",))]),
     ],
 )
 def test_imports_are_found_in_bytes(text: bytes, found: list[tuple[str, int, tuple[str, ...]]]) -> None:
@@ -187,7 +194,7 @@ def test_a_watch_list_that_nests_too_deep_is_refused() -> None:
 
 
 def test_a_source_archive_that_is_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pinproof.contract.archive._WHOLE", 1000)
+    monkeypatch.setattr("pinproof.contract.sources.archive._WHOLE", 1000)
     path = tmp_path / "lib-1.tar.gz"
     with tarfile.open(path, "w:gz") as archive:
         for number in range(3):

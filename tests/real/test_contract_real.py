@@ -48,10 +48,10 @@ def test_the_call_of_a_release_fits_the_copy_in_its_wheel(version: str, file: st
 
 
 def test_the_operators_of_a_compiled_extension_are_read_out_of_its_strings() -> None:
-    from pinproof.contract.fetching import from_vendored
-    from pinproof.contract.library import Library
-    from pinproof.contract.summary import Function
-    from pinproof.contract.watchlist import find, load
+    from pinproof.contract.declared.library import Library
+    from pinproof.contract.declared.summary import Function
+    from pinproof.contract.sources.fetching import from_vendored
+    from pinproof.contract.watch.watchlist import find, load
 
     online("vllm", "0.33.0")
     library = Library(from_vendored(find(load(None), "deep_gemm"), "vllm==0.33.0"), "deep_gemm")

@@ -26,8 +26,8 @@ from typing import Any, Literal
 import msgspec
 import pytest
 from pinproof import console, fetch, git, pins, tree, wheelfiles
-from pinproof.contract import fetching
 from pinproof.contract.check import check_tree
+from pinproof.contract.sources import fetching
 from pinproof.duplicates import report
 from pinproof.errors import PinproofError
 from pinproof.gate import GateResult

@@ -17,11 +17,13 @@ EVERYDAY = {
     "review": "read a patch hunk by hunk and put your name to it",
     "submit": "turn a ready patch into a branch and a pull request",
     "status": "show each patch's state over the releases and upstream",
+    "history": "show what a library function declares and its calls pass, release by release",
     "smoke": "prove a patch at run time, as far as this machine allows",
 }
 PLUMBING = {
     "fetch": "bring a release from PyPI as a git tree",
     "pins": "list what a tree pins, and where",
+    "report": "make a static site of patches, findings and contracts over time",
     "drift": "look for new releases, and what they break",
     "lint": "check the series and the patches' headers",
     "export": "regenerate the patches from a tree, byte for byte",
@@ -92,6 +94,8 @@ def _parse_and_run(name: str, arguments: list[str]) -> int:
     import gc
     import importlib
 
+    from pinproof.commands import network
+
     # A short run that builds syntax trees: collecting every 700 objects costs it a tenth of its time.
     gc.set_threshold(100_000, 20, 20)
     command = importlib.import_module(f"pinproof.commands.{name.replace('-', '_')}")
@@ -101,8 +105,10 @@ def _parse_and_run(name: str, arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
+    network.add_arguments(parser)
     # Intermixed, so that `PATCH --json TREE` reads as people write it.
     options = parser.parse_intermixed_args(arguments)
+    network.adopt(options)
     return int(command.run(options))
 
 

@@ -75,6 +75,7 @@ def git(
     """
     extra = dict(env or {})
     if transport is not None:
+        _not_offline(args[0])
         extra["GIT_ALLOW_PROTOCOL"] = transport
     try:
         done = subprocess.run(
@@ -93,6 +94,13 @@ def git(
             text = lines[0]
         raise InputError(f"git {args[0]} failed in {cwd}: {text}")
     return done
+
+
+def _not_offline(command: str) -> None:
+    from pinproof.index.settings import offline
+
+    if offline():
+        raise InputError(f"offline: git {command} was not run")
 
 
 def _no_drivers(cwd: Path, env: dict[str, str]) -> dict[str, str]:

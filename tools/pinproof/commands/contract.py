@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 from pinproof.console import emit_json, note
 from pinproof.contract.model import Report
-from pinproof.contract.watchlist import Watched
+from pinproof.contract.watch.watchlist import Watched
 from pinproof.errors import Exit, InputError
 from pinproof.tree import Tree
 
 if TYPE_CHECKING:
-    from pinproof.contract.findings import Finding
+    from pinproof.contract.output.findings import Finding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,17 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the tree and show what was found."""
-    from pinproof.contract.modules import without_gc
+    from pinproof.contract.syntax.parse import without_gc
 
     with without_gc():
         return _run(args)
 
 
 def _run(args: argparse.Namespace) -> int:
-    from pinproof.contract import render
     from pinproof.contract.check import check_tree
-    from pinproof.contract.findings import findings
-    from pinproof.contract.watchlist import load
+    from pinproof.contract.output import render
+    from pinproof.contract.output.findings import findings
+    from pinproof.contract.watch.watchlist import load
 
     watched = load(args.watch)
     tree = _tree(args)
@@ -104,9 +104,8 @@ def _exit_code(report: Report, *, quiet: bool) -> int:
 
 
 def _tree(args: argparse.Namespace) -> Tree:
-    from pinproof.contract.watchlist import engines
+    from pinproof.commands.common import engine_tree
     from pinproof.releases import parse_release, release_tree
-    from pinproof.tree import open_tree
 
     if args.release:
         if args.tree:
@@ -115,20 +114,11 @@ def _tree(args: argparse.Namespace) -> Tree:
     path = args.tree or ("." if args.files else None)
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
-    if args.package:
-        return open_tree(path, package=args.package)
-    for package in engines():
-        try:
-            return open_tree(path, package=package)
-        except InputError:
-            if not Path(path).is_dir():
-                raise
-    known = " or ".join(engines())
-    raise InputError(f"{path} is no {known} tree", hint="--package NAME for another engine")
+    return engine_tree(path, args.package)
 
 
 def _overrides(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:
-    from pinproof.contract.watchlist import find
+    from pinproof.contract.watch.watchlist import find
 
     found: dict[str, str] = {}
     for item in given:
@@ -167,7 +157,7 @@ def _moved(
     import msgspec
 
     from pinproof.contract.check import check_tree
-    from pinproof.contract.watchlist import find
+    from pinproof.contract.watch.watchlist import find
 
     name, _, version = wish.partition("==")
     if not version:
@@ -204,6 +194,6 @@ def _print_sarif(found: list) -> None:  # type: ignore[type-arg]
 
     import msgspec
 
-    from pinproof.contract import sarif
+    from pinproof.contract.output import sarif
 
     sys.stdout.write(msgspec.json.format(msgspec.json.encode(sarif.log(found)), indent=2).decode() + "\n")

@@ -14,8 +14,8 @@ import argparse
 from pathlib import Path
 
 from pinproof.console import emit_json, say
-from pinproof.contract.snapshot import Snapshot
-from pinproof.contract.watchlist import Watched
+from pinproof.contract.declared.snapshot import Snapshot
+from pinproof.contract.watch.watchlist import Watched
 from pinproof.errors import Exit, InputError
 
 
@@ -37,9 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Take the snapshot and write it."""
-    from pinproof.contract import memory
-    from pinproof.contract import snapshot as snapshots
-    from pinproof.contract.watchlist import find, load
+    from pinproof.contract.declared import snapshot as snapshots
+    from pinproof.contract.sources import memory
+    from pinproof.contract.watch.watchlist import find, load
     from pinproof.paths import atomic_write
 
     watched = find(load(args.watch), args.library)
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 def _take(watched: Watched, args: argparse.Namespace) -> Snapshot:
     import msgspec
 
-    from pinproof.contract import fetching
+    from pinproof.contract.sources import fetching
 
     if (args.spec is None) == (args.vendored_in is None):
         raise InputError("give a SPEC or --vendored-in RELEASE, one of them")

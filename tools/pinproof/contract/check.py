@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pinproof.contract import cache, spread, whole
-from pinproof.contract.engine import Engine
-from pinproof.contract.evaluate import Evaluator
-from pinproof.contract.listing import prefetch, python_files
+from pinproof.contract.codebase.codebase import Codebase
+from pinproof.contract.codebase.listing import prefetch, python_files
+from pinproof.contract.evaluation.evaluator import Evaluator
+from pinproof.contract.judging.siteloop import check_file
 from pinproof.contract.model import Report, Unread
-from pinproof.contract.modules import without_gc
-from pinproof.contract.siteloop import check_file
-from pinproof.contract.sources import Libraries
-from pinproof.contract.watchlist import Watched
-from pinproof.contract.watchlist import shipped as shipped_watchlist
-from pinproof.contract.whole import Known
+from pinproof.contract.run import cache, spread, whole
+from pinproof.contract.run.whole import Known
+from pinproof.contract.sources.libraries import Libraries
+from pinproof.contract.syntax.parse import without_gc
+from pinproof.contract.watch.watchlist import Watched
+from pinproof.contract.watch.watchlist import shipped as shipped_watchlist
 from pinproof.tree import Tree
 
 
@@ -53,10 +53,10 @@ def _check(
     cached: bool,
 ) -> Report:
     libraries = Libraries(tree, overrides, watch)
-    engine = Engine(tree, watch, libraries)
-    evaluator = Evaluator(engine)
+    codebase = Codebase(tree, watch, libraries)
+    evaluator = Evaluator(codebase)
     if files is None:
-        prefetch(tree, engine.packages)
+        prefetch(tree, codebase.packages)
     if callee is None and (files is None or cached):
         known = _whole(evaluator, cached, files)
         if known is not None:
@@ -66,43 +66,45 @@ def _check(
             spread.prepare(evaluator, files)
         chosen = list(files)
     else:
-        chosen = [f.path for f in python_files(tree, engine.packages)]
+        chosen = [f.path for f in python_files(tree, codebase.packages)]
     checks = {path: list(check_file(evaluator, path, callee)) for path in chosen}
-    return _report(evaluator, Known(dict.fromkeys(chosen, ""), {}, {}, checks, dict(engine.unread)), files)
+    return _report(evaluator, Known(dict.fromkeys(chosen, ""), {}, {}, checks, dict(codebase.unread)), files)
 
 
 def _whole(evaluator: Evaluator, cached: bool, files: Sequence[str] | None) -> Known | None:
     """The checks of the whole tree; None when only some files are asked for and no run is remembered."""
-    engine = evaluator.engine
+    codebase = evaluator.codebase
     if not cached:
         return whole.everything(evaluator)
-    basis = cache.basis([engine.libraries.basis(), cache.beside(engine.tree, engine.import_names)])
-    place = cache.place(engine.tree)
+    basis = cache.basis([codebase.libraries.basis(), cache.beside(codebase.tree, codebase.import_names)])
+    place = cache.place(codebase.tree)
     before = cache.load(place, basis)
     if before is None and files is not None:
         return None
-    hashes, stamps = cache.digests(engine.tree, engine.packages, before)
+    hashes, stamps = cache.digests(codebase.tree, codebase.packages, before)
     if before is not None:
-        engine.libraries.adopt({u.library: u for u in before.used}, {u.library: u for u in before.unchecked})
+        codebase.libraries.adopt(
+            {u.library: u for u in before.used}, {u.library: u for u in before.unchecked}
+        )
         if cache.unchanged(before, hashes):
             return before.known
     known = whole.changes(evaluator, before.known, hashes) if before is not None else None
     if known is None:
-        engine.carried = {}
+        codebase.carried = {}
         known = whole.everything(evaluator, hashes)
-    libraries = engine.libraries
+    libraries = codebase.libraries
     used, unchecked = list(libraries.used.values()), list(libraries.unchecked.values())
     cache.save(place, cache.Saved(basis, known, stamps, used, unchecked))
     return known
 
 
 def _report(evaluator: Evaluator, known: Known, files: Sequence[str] | None) -> Report:
-    libraries = evaluator.engine.libraries
+    libraries = evaluator.codebase.libraries
     wanted = known.checks if files is None else {f: known.checks[f] for f in files if f in known.checks}
     checks = [check for found in wanted.values() for check in found]
     names = {check.library for check in checks}
     return Report(
-        tree=evaluator.engine.tree.name,
+        tree=evaluator.codebase.tree.name,
         calls=sorted(checks, key=lambda c: (c.file, c.line, c.col)),
         libraries=[u for name, u in sorted(libraries.used.items()) if files is None or name in names],
         unchecked=[u for name, u in sorted(libraries.unchecked.items()) if files is None or name in names],
@@ -112,5 +114,5 @@ def _report(evaluator: Evaluator, known: Known, files: Sequence[str] | None) -> 
             if files is None or path in files
         ],
         files_seen=len(known.digests) if files is None else len(files),
-        files_parsed=evaluator.engine.parsed,
+        files_parsed=evaluator.codebase.parsed,
     )

@@ -7,7 +7,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from pinproof import releases
-from pinproof.contract.watchlist import Watched, shipped
+from pinproof.contract.watch.watchlist import Watched, shipped
 from pinproof.drift.state import State
 from pinproof.errors import PinproofError
 from pinproof.pins import Pin, find_pin, read_pins

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import sys
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinproof import stamp
 from pinproof.patchset.patchfile import Patch
 from pinproof.paths import atomic_write, cache_dir
 from pinproof.tree import Tree
 
 if TYPE_CHECKING:
     from pinproof.patchset.verdict import Verdict
-
-_CODE = (".py", ".toml", ".json")
 
 
 def remembered(patch: Patch, tree: Tree, work: Callable[[], Verdict]) -> Verdict:
@@ -48,17 +44,5 @@ def remembered(patch: Patch, tree: Tree, work: Callable[[], Verdict]) -> Verdict
 
 
 def _key(patch: Patch, tree: Tree, wheel: str) -> str:
-    parts = (code_stamp(), patch.name, patch.sha256, tree.name, wheel)
+    parts = (stamp.content(), patch.name, patch.sha256, tree.name, wheel)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-@lru_cache(maxsize=1)
-def code_stamp() -> str:
-    """A hash of this package's own code and data, and of the Python that parses for it."""
-    root = Path(__file__).resolve().parent.parent
-    seen = hashlib.sha256(repr(sys.version_info[:3]).encode())
-    for path in sorted(path for path in root.rglob("*") if path.suffix in _CODE):
-        content = path.read_bytes()
-        seen.update(f"{path.relative_to(root)}\0{len(content)}\0".encode())
-        seen.update(content)
-    return seen.hexdigest()

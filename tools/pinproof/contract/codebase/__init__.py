@@ -1,0 +1,1 @@
+"""The tree under check as Python modules."""

@@ -1,0 +1,1 @@
+"""What a library declares: its modules, functions and classes, read without running any of it."""

@@ -1,0 +1,1 @@
+"""What compiled modules declare, read from C++ sources and from the strings of binaries."""

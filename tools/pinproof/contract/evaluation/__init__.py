@@ -1,0 +1,1 @@
+"""What names and expressions of the tree can stand for."""

@@ -1,0 +1,1 @@
+"""One run over a tree: which files, in what order, in how many processes, and what is remembered."""

@@ -1,0 +1,1 @@
+"""Python source as statements, scopes and bindings; nothing here knows of libraries."""
