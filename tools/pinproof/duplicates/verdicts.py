@@ -14,8 +14,9 @@ Verdict = Literal[
     "same change", "same problem, other approach", "backport", "reverted", "related", "different"
 ]
 
-SHARED_LINES = 0.15
-"""Two approaches to one problem share this part of both sides' changed lines, weighed by rarity."""
+SHARED_LINES, SHARED_FILES, SHARED_MUCH = 0.15, 0.3, 0.25
+"""Two approaches to one problem share this part of both sides' changed lines, weighed by rarity, in files
+that say something; or the last part in any shared file."""
 SHARED_AT_ONCE = 0.20
 """The same of the smaller side, where both were written at one time for one place."""
 HEAP = 0.3
@@ -100,7 +101,8 @@ def _same_problem(scored: Scored) -> bool:
     shared = scored.candidate.overlap
     if _at_once(scored) and shared.of_smaller >= SHARED_AT_ONCE:
         return True
-    return scored.score >= SAME_PROBLEM and near > 0 and shared.of_both >= SHARED_LINES
+    enough = SHARED_LINES if scored.strength("files") >= SHARED_FILES else SHARED_MUCH
+    return scored.score >= SAME_PROBLEM and near > 0 and shared.of_both >= enough
 
 
 def _at_once(scored: Scored) -> bool:
