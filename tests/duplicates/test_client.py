@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from pinproof.duplicates import queries
+from pinproof.duplicates import auth, queries
 from pinproof.duplicates.auth import find_token
 from pinproof.duplicates.client import BadCursor, Client, Stopped, TooHeavy
 from pinproof.errors import InputError, PinproofError
@@ -192,3 +192,31 @@ def test_importing_the_command_does_not_import_the_client_library() -> None:
     code = f"import pinproof.commands.duplicates, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("named", "api", "graphql", "git"),
+    [
+        ({}, "https://api.github.com", "https://api.github.com/graphql", "https://github.com"),
+        (
+            {"GH_HOST": "git.corp.example"}, "https://git.corp.example/api/v3",
+            "https://git.corp.example/api/graphql", "https://git.corp.example",
+        ),
+        (
+            {"GITHUB_API_URL": "https://ghe.example/api/v3/"}, "https://ghe.example/api/v3",
+            "https://ghe.example/api/graphql", "https://ghe.example",
+        ),
+        (
+            {"GH_HOST": "octo.ghe.com"}, "https://api.octo.ghe.com", "https://api.octo.ghe.com/graphql",
+            "https://octo.ghe.com",
+        ),
+    ],
+)  # fmt: skip
+def test_the_addresses_of_a_server(
+    monkeypatch: pytest.MonkeyPatch, named: dict[str, str], api: str, graphql: str, git: str
+) -> None:
+    for name in ("GITHUB_API_URL", "GITHUB_GRAPHQL_URL", "GITHUB_SERVER_URL", "GH_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in named.items():
+        monkeypatch.setenv(name, value)
+    assert (auth.api_url(), auth.graphql_url(), auth.server_url()) == (api, graphql, git)

@@ -143,3 +143,25 @@ def test_without_git_the_scan_says_so_and_goes_on(server: GitHubServer, patch: P
     result = duplicates_gate(patch, REPO)
     assert str(result.details["inspected"]["git"]).startswith("not used: ")
     assert result.outcome == "pass"
+
+
+def test_a_closed_heap_that_holds_the_patch_among_much_else_asks_nothing(
+    server: GitHubServer, upstream: Upstream
+) -> None:
+    heap = FIXED + "".join(f"wholly new thing number {at} {at * 7}\n" for at in range(90))
+    head = upstream.pull(79, {FILE: heap}, "All kinds of things", "2026-08-05T00:00:00Z")
+    hold(server, 79, head, state="closed", closed=instant("2026-08-06T00:00:00Z"))
+    assert verdict(scan(), 79) == "related"
+    hold(server, 79, head, state="open", closed=None, updated=instant("2026-08-07T00:00:00Z"))
+    assert verdict(scan(), 79) == "same change"
+
+
+def test_a_token_goes_to_git_only_where_the_server_is_not_the_public_one() -> None:
+    from pinproof.duplicates.mirror import Mirror, _login
+
+    where = Path("/nowhere")
+    assert _login(Mirror(where, "https://github.com/vllm-project/vllm.git", "secret")) == {}
+    assert _login(Mirror(where, "http://127.0.0.1/a/b.git", "secret")) == {}
+    env = _login(Mirror(where, "https://ghe.example/a/b.git", "secret"))
+    assert "http.https://ghe.example/a/b.git.extraHeader" in env.values()
+    assert "secret" not in "".join(env.values())

@@ -88,23 +88,27 @@ def _batch(repo: Path, pairs: Sequence[tuple[str, str]]) -> Iterator[Changed | N
          "-M", "--no-ext-diff", "--no-textconv", "--full-index"],
         cwd=repo, stdin="".join(f"{before} {after}\n" for before, after in pairs).encode(), check=False,
     )  # fmt: skip
-    if done.returncode == 0:
-        yield from _split(done.stdout, pairs)
+    found = _split(done.stdout, pairs) if done.returncode == 0 else None
+    if found is not None:
+        yield from found
     elif len(pairs) == 1:
         yield None
-    else:  # one missing object ends the whole process: find the pair that it belongs to
+    else:  # a missing object ends the whole process, or is passed over: find the pair that it belongs to
         half = len(pairs) // 2
         yield from _batch(repo, pairs[:half])
         yield from _batch(repo, pairs[half:])
 
 
-def _split(output: bytes, pairs: Sequence[tuple[str, str]]) -> Iterator[Changed]:
+def _split(output: bytes, pairs: Sequence[tuple[str, str]]) -> list[Changed] | None:
+    """The diff of each pair; None when git did not answer all of them in turn."""
     marks = list(_TREES.finditer(output))
+    if [(mark[1].decode(), mark[2].decode()) for mark in marks] != list(pairs):
+        return None
     ends = [mark.start() for mark in marks[1:]] + [len(output)]
-    told = [(mark[1].decode(), mark[2].decode()) for mark in marks]
-    assert told == list(pairs), "git answers each pair in turn"
-    for mark, end in zip(marks, ends, strict=True):
-        yield changed_files(output[mark.end() : end].decode("utf-8", "replace"))
+    return [
+        changed_files(output[mark.end() : end].decode("utf-8", "replace"))
+        for mark, end in zip(marks, ends, strict=True)
+    ]
 
 
 def changed_files(text: str) -> Changed:
