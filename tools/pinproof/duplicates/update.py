@@ -67,7 +67,7 @@ def _git(repo: str, token: str | None, seen: Seen) -> Way | None:
 
 def _short(error: InputError) -> str:
     """What git says, without the folder that it says it of."""
-    return error.message.splitlines()[0].rpartition("fatal: ")[2][-60:]
+    return error.message.splitlines()[0].rpartition("fatal: ")[2][:90]
 
 
 def _walk(
