@@ -76,7 +76,7 @@ def link(repo: str, hit: dict[str, Any]) -> str:
 
 
 def _wrapped(text: str) -> None:
-    for line in textwrap.wrap(clean(text), _COLUMNS - 2, break_long_words=False, break_on_hyphens=False):
+    for line in textwrap.wrap(clean(text), _COLUMNS - 2, break_on_hyphens=False):
         say(f"  {line}")
 
 
