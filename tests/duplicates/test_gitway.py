@@ -122,6 +122,14 @@ def test_without_a_token_a_closed_copy_is_found_by_its_commits(
     assert next(hit["state"] for hit in result.details["hits"] if hit["number"] == 76) == "closed"
 
 
+def test_a_binary_file_beside_the_change_hides_nothing(server: GitHubServer, upstream: Upstream) -> None:
+    other = changed(BEFORE, 50, "far away")
+    head = upstream.pull(80, {FILE: other, "logo.bin": "\0\1\2"}, "Logo", "2026-08-05T00:00:00Z")
+    hold(server, 80, head)
+    result = scan()
+    assert (result.outcome, result.details["compared"]) == ("pass", 1)
+
+
 def test_a_second_scan_fetches_no_diff_again(server: GitHubServer, upstream: Upstream) -> None:
     hold(server, 77, upstream.pull(77, {FILE: FIXED}, "One", "2026-08-05T00:00:00Z"))
     scan()

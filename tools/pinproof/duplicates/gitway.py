@@ -98,7 +98,9 @@ def _bring(index: Index, mirror: Mirror, history: History, part: list[Waiting]) 
     for number, changed in zip(trees, diffs(mirror.path, list(trees.values())), strict=True):
         if changed is None:
             continue
-        index.store_diff(number, known[number], facts_of_files(changed), [path for path, _ in changed])
+        # Nothing is left out by git: a file without text is a binary one, which has no lines to compare.
+        facts = facts_of_files((path, text or "") for path, text in changed)
+        index.store_diff(number, known[number], facts, [path for path, _ in changed])
         read += 1
     return len(part) - read
 
