@@ -12,10 +12,12 @@ signatures could not be had, so its calls were not checked.
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinproof.commands.common import add_installed, asks_for_installed, installed
 from pinproof.console import emit_json, note
 from pinproof.contract.model import Report
 from pinproof.contract.watch.watchlist import Watched
@@ -35,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TREE",
         help="a checkout, an unpacked sdist, site-packages or the package folder",
     )
+    add_installed(parser)
     add("--release", metavar="NAME==V", help="a release on the package index, e.g. vllm==0.33.0")
     add(
         "--package",
@@ -112,6 +115,10 @@ def _tree(args: argparse.Namespace) -> Tree:
         if args.tree:
             raise InputError("give a TREE or --release, not both")
         return release_tree(*parse_release(args.release))
+    if asks_for_installed(args):
+        if args.tree:
+            raise InputError("--installed is the tree: give no other")
+        return _installed(args)
     path = args.tree or ("." if args.files else None)
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
@@ -125,6 +132,20 @@ def _tree(args: argparse.Namespace) -> Tree:
                 raise
     known = " or ".join(engines())
     raise InputError(f"{path} is no {known} tree", hint="--package NAME for another engine")
+
+
+def _installed(args: argparse.Namespace) -> Tree:
+    """The first engine that the interpreter has."""
+    from pinproof.contract.watch.watchlist import engines
+
+    packages = [args.package] if args.package else list(engines())
+    for package in packages[:-1]:
+        with contextlib.suppress(InputError):
+            if (tree := installed(args, package)) is not None:
+                return tree
+    tree = installed(args, packages[-1])
+    assert tree is not None
+    return tree
 
 
 def _overrides(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:

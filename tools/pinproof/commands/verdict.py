@@ -12,6 +12,7 @@ Exit code 0 when every verdict is needed or applied, 3 when one is not-needed, o
 4 on a conflict. With --releases, 0 when every release could be judged.
 
   pinproof verdict TREE
+  pinproof verdict --installed --json
   pinproof verdict --release vllm==0.28.0
   pinproof verdict --releases 0.26.0..0.33.0
 """
@@ -22,7 +23,7 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pinproof.commands.common import add_json, add_libraries, add_patches, libraries
+from pinproof.commands.common import add_installed, add_json, add_libraries, add_patches, installed, libraries
 from pinproof.console import emit_json, note, say, table
 from pinproof.errors import Exit, InputError
 from pinproof.patchset.patchfile import Patch
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "targets", nargs="*", metavar="[PATCH] [TREE]",
         help="a patch (0001, its name or a path; default: the whole series) and a tree",
     )  # fmt: skip
+    add_installed(parser)
     parser.add_argument("--release", action="append", default=[], metavar="RELEASE", help="a release on PyPI")
     parser.add_argument("--releases", metavar="A..B", help="every final release from A to B")
     add_patches(parser)
@@ -47,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from pinproof.patchset.installed import since_then
+
     patches, trees = _inputs(args)
+    for history in filter(None, map(since_then, trees)):
+        note(f"note: {history}")
     verdicts: list[Verdict] = []
     for tree in trees:
         for verdict in _judge_all(patches, tree, args):
@@ -77,8 +83,12 @@ def _inputs(args: argparse.Namespace) -> tuple[list[Patch], list[Tree]]:
 
     targets = list(args.targets)
     releases = _releases(args)
+    if (here := installed(args)) is not None:
+        releases.append(here)
     if len(targets) > 2 or not (targets or releases):
-        raise InputError("give a tree, or --release X, or --releases A..B", hint="pinproof verdict --help")
+        raise InputError(
+            "give a tree, --installed, --release X, or --releases A..B", hint="pinproof verdict --help"
+        )
     patch_spec = targets.pop(0) if len(targets) == 2 else None
     if len(targets) == 1 and releases and not _is_dir(targets[0]):
         patch_spec = targets.pop()
