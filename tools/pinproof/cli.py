@@ -17,11 +17,13 @@ EVERYDAY = {
     "review": "read a patch hunk by hunk and put your name to it",
     "submit": "turn a ready patch into a branch and a pull request",
     "status": "show each patch's state over the releases and upstream",
+    "history": "show what a library function declares and its calls pass, release by release",
     "smoke": "prove a patch at run time, as far as this machine allows",
 }
 PLUMBING = {
     "fetch": "bring a release from PyPI as a git tree",
     "pins": "list what a tree pins, and where",
+    "report": "make a static site of patches, findings and contracts over time",
     "drift": "look for new releases, and what they break",
     "lint": "check the series and the patches' headers",
     "export": "regenerate the patches from a tree, byte for byte",
