@@ -8,11 +8,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from pinproof.console import progress
 from pinproof.errors import InputError, Refused
 from pinproof.git import git
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
+from pinproof.progress import progress
 from pinproof.releases import download_sdist
 from pinproof.tree import Tree, open_tree
 

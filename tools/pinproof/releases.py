@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
 from pinproof.index.trouble import TIMEOUT_S, trouble
 from pinproof.paths import atomic_write, cache_dir
+from pinproof.progress import progress
 from pinproof.tree import Tree
 from pinproof.wheelfiles import WheelFiles
 

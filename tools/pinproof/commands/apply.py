@@ -27,7 +27,7 @@ from pinproof.commands.common import (
     libraries,
     patch_and_tree,
 )
-from pinproof.console import emit_json, note, say
+from pinproof.console import emit_json, note, say, say_text
 from pinproof.errors import CannotCheck, Conflict
 
 if TYPE_CHECKING:
@@ -130,8 +130,8 @@ def _show(plan: Plan, tree: Tree, args: argparse.Namespace, diff: str) -> None:
         return
     for step in plan.steps:
         would = "would be " if args.dry_run and step.action == "write" else ""
-        say(f"{step.patch}: {would}{step.note}")
+        say_text(f"{step.patch}: {would}{step.note}")
     if diff:
         say(diff.rstrip("\n"))
     elif plan.contents:
-        say(f"changed in {tree.name}: {', '.join(sorted(plan.contents))}")
+        say_text(f"changed in {tree.name}: {', '.join(sorted(plan.contents))}")

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_installed, add_json, add_libraries, add_patches, installed, libraries
-from pinproof.console import emit_json, note, say, table
+from pinproof.console import emit_json, note, say, say_text, table
 from pinproof.errors import Exit, InputError
 from pinproof.patchset.patchfile import Patch
 
@@ -123,9 +123,9 @@ def _show(verdicts: list[Verdict], *, many: bool) -> None:
     else:
         for verdict in verdicts:
             say(f"{verdict.patch}: {verdict.verdict}")
-            say(f"  {verdict.sentence}")
+            say_text(verdict.sentence, "  ")
     for warning in dict.fromkeys(warning for verdict in verdicts for warning in verdict.warnings):
-        say(f"warning: {warning}")
+        say_text(f"warning: {warning}")
 
 
 def _exit(verdicts: list[Verdict], *, many: bool) -> int:

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pinproof.console import progress
 from pinproof.duplicates import decisions, queries, searches
 from pinproof.duplicates.auth import api_url, find_token, graphql_url
 from pinproof.duplicates.client import Client, Stopped, TooHeavy
@@ -26,6 +25,7 @@ from pinproof.duplicates.walk import Walk, Walker, load
 from pinproof.errors import CannotCheck, PinproofError
 from pinproof.gate import GateResult
 from pinproof.patchset.patchfile import Patch
+from pinproof.progress import progress
 
 CLOSER_LOOK = 40
 """How many of the best candidates have their diffs fetched and compared."""
