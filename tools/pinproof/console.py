@@ -116,16 +116,19 @@ def note(text: str) -> None:
 
 def emit_json(schema: str, payload: dict[str, Any]) -> None:
     """Print a machine's view: `payload` under a versioned `schema` name such as pinproof.verdict/1."""
+    sys.stdout.write(json_text({"schema": schema, **payload}))
+
+
+def json_text(value: Any) -> str:
+    """`value` as indented JSON with a final newline."""
     import msgspec
 
-    whole = {"schema": schema, **payload}
     try:
-        text = msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+        return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
     except UnicodeEncodeError:  # a path with bytes that are no UTF-8, as Python keeps them
         import json
 
-        text = json.dumps(msgspec.to_builtins(whole), indent=2)
-    sys.stdout.write(text + "\n")
+        return json.dumps(msgspec.to_builtins(value), indent=2) + "\n"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -86,15 +86,15 @@ def explain(report: Report, wanted: str) -> bool:
     return False
 
 
-def github(found: Sequence[Finding]) -> None:
-    """Print workflow commands, which GitHub shows as annotations on the lines (escaped as it asks)."""
+def github(found: Sequence[Finding]) -> Iterator[str]:
+    """Workflow commands, which GitHub shows as annotations on the lines (escaped as it asks)."""
     for finding in found:
         level = "warning" if finding.guard else "error"
         place = f"file={_property(finding.file)},line={finding.line},col={finding.col}"
         title = _property(f"{finding.code} {finding.kind}")
         near = f" (nearest: {', '.join(finding.nearest)})" if finding.nearest else ""
         text = f"{finding.message}{near}; declared in {finding.declared or finding.library}"
-        say(f"::{level} {place},title={title}::{_data(text)}")
+        yield f"::{level} {place},title={title}::{_data(text)}"
 
 
 def _data(text: str) -> str:
