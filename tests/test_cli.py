@@ -60,7 +60,7 @@ def test_each_command_helps(name: str, capsys: pytest.CaptureFixture[str]) -> No
     assert stopped.value.code == 0
     text = capsys.readouterr().out
     assert f"usage: pinproof {name}" in text
-    assert "--json" in text or name in ("review", "completion")  # it asks a person, hunk by hunk
+    assert "--json" in text or name in ("review", "completion", "schema")  # it asks a person, hunk by hunk
 
 
 @pytest.mark.parametrize("name", COMMANDS)

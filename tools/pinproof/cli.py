@@ -78,8 +78,7 @@ def _parse_and_run(name: str, arguments: list[str]) -> int:
     parser = parser_of(name, command)
     # Intermixed, so that `PATCH --json TREE` reads as people write it.
     options = parser.parse_intermixed_args(arguments)
-    network.adopt(options)
-    with heartbeat(name):
+    with network.adopted(options), heartbeat(name):
         return int(command.run(options))
 
 

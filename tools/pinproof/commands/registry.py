@@ -31,6 +31,7 @@ PLUMBING = {
     "evidence": "list, import and explain the records beside a patch",
     "checklist": "print the reviewer's checklist of a patch, filled in",
     "completion": "print completion for bash, zsh or fish, or write manual pages",
+    "schema": "print the JSON Schema of a command's JSON",
     "snapshot": "record a library's signatures for offline use",
 }
 
