@@ -55,7 +55,7 @@ def _chosen(args: argparse.Namespace) -> dict[str, str]:
         chosen |= dict.fromkeys(("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), args.index_url)
     if args.extra_index_url:
         urls = " ".join(args.extra_index_url)
-        chosen |= {"PIP_EXTRA_INDEX_URL": urls, "UV_INDEX": "", "UV_EXTRA_INDEX_URL": urls}
+        chosen |= {"PIP_EXTRA_INDEX_URL": urls, "UV_INDEX": "", "UV_EXTRA_INDEX_URL": ""}
     if args.find_links:
         chosen |= {"PIP_FIND_LINKS": " ".join(args.find_links), "UV_FIND_LINKS": ",".join(args.find_links)}
     if args.no_index:
