@@ -106,7 +106,7 @@ def test_fetch_and_the_note_of_apply_fit(
     (info / "METADATA").write_text("Name: vllm\nVersion: 1.0\n")
     assert main(["apply", str(root), "--json"]) == 0
     assert check("apply", capsys.readouterr().out)["files"]
-    check("applied", (root / ".pinproof-applied.json").read_text())
+    check("applied", (root / "pinproof-applied.json").read_text())
 
 
 def test_schemas_are_shipped(capsys: pytest.CaptureFixture[str]) -> None:

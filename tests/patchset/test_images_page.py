@@ -59,6 +59,7 @@ def image(tmp_path: Path, patch: Patch) -> dict[str, str]:
 
 def shell(command: str, image: dict[str, str], tmp_path: Path) -> subprocess.CompletedProcess[str]:
     text = command.replace("/tmp/", f"{tmp_path}/").replace("/opt/venv", image["OPT"])
+    text = text.replace("/opt/vllm", image["OPT"])
     return subprocess.run(
         ["sh", "-c", text], capture_output=True, text=True, check=False, env=image, cwd=tmp_path
     )

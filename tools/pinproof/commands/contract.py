@@ -116,6 +116,7 @@ def _show(args: argparse.Namespace, report: Report, found: list[Finding], tree: 
     from pinproof.contract.output import render
     from pinproof.contract.output.formats import FORMS
     from pinproof.paths import atomic_write
+    from pinproof.runner import write_command
 
     form, here = _form(args), _from_here(found, tree)
     for name, path in args.output:
@@ -123,6 +124,9 @@ def _show(args: argparse.Namespace, report: Report, found: list[Finding], tree: 
         atomic_write(path, content.encode(errors="replace"))
     if form is None:
         render.people(report, found)
+    elif form == "github":
+        for line in render.github(here):
+            write_command(line)
     else:
         sys.stdout.write(FORMS[form](report, found if form == "json" else here))
     if known:
@@ -141,6 +145,8 @@ def _exit_code(report: Report, *, failing: bool, quiet: bool) -> int:
 
 def _tree(args: argparse.Namespace) -> Tree:
     from pinproof.commands.common import engine_tree
+    from pinproof.contract.watch.watchlist import engines
+    from pinproof.opening import open_any
     from pinproof.releases import parse_release, release_tree
 
     if args.release:
@@ -154,7 +160,9 @@ def _tree(args: argparse.Namespace) -> Tree:
     path = args.tree or ("." if args.files else None)
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
-    return engine_tree(path, args.package)
+    if args.package:
+        return engine_tree(path, args.package)
+    return open_any(path, engines())
 
 
 def _installed(args: argparse.Namespace) -> Tree:

@@ -19,7 +19,7 @@ import msgspec
 
 from pinproof.tree import Tree, metadata_path
 
-NOTE = ".pinproof-applied.json"
+NOTE = "pinproof-applied.json"
 # PEP 552: bit 0 says that the source's hash counts, not its time; bit 1 that it is looked at.
 _UNCHECKED_HASH = b"\x01\x00\x00\x00"
 
