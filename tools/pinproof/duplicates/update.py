@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from functools import partial
 
-from pinproof.console import progress
 from pinproof.duplicates import gitway, queries
 from pinproof.duplicates.auth import api_url, graphql_url
 from pinproof.duplicates.client import Client, Stopped
@@ -20,6 +19,7 @@ from pinproof.duplicates.ranking import Scored
 from pinproof.duplicates.result import Seen, gap
 from pinproof.duplicates.walk import Fetch, Walker, load
 from pinproof.errors import InputError, PinproofError
+from pinproof.progress import progress
 
 CLOSER_LOOK = 40
 """How many of the best candidates have their diffs fetched one by one where git cannot be used."""
