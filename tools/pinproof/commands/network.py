@@ -21,6 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--find-links", action="append", metavar="PLACE", help="a folder or page with wheels")
     group.add_argument("--no-index", action="store_true", help="use no index, only --find-links")
+    group.add_argument(
+        "--verify",
+        action="store_true",
+        help="download every wheel that is read once, whole, and hold it against the index's hash",
+    )
     if "--offline" not in parser._option_string_actions:
         group.add_argument(
             "--offline",
@@ -41,6 +46,8 @@ def adopt(args: argparse.Namespace) -> None:
         _set(" ".join(args.find_links), "PIP_FIND_LINKS", "UV_FIND_LINKS")
     if args.no_index:
         _set("1", "PIP_NO_INDEX", "UV_NO_INDEX")
+    if args.verify:
+        _set("1", "PINPROOF_VERIFY")
     if getattr(args, "no_network", False):
         _set("1", "PINPROOF_OFFLINE", "UV_OFFLINE", "PIP_NO_INDEX", "HF_HUB_OFFLINE")
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from pinproof.tree import DiskFiles, Files, OverlayFiles, Tree
 
 _SKIP = {".git", ".venv", "node_modules", "__pycache__"}
-# A Python file beyond this is data, and parsing takes hundreds of times its size; it is reported as not read.
+# A Python file beyond this is data, and parsing takes 500 times its size; it is reported as not read.
 # The largest that vLLM 0.33.0 or the libraries it pins hold has 0.33 MB.
-LARGEST = 4 * 1024 * 1024
+LARGEST = 1024 * 1024
 
 
 class Listed(NamedTuple):
