@@ -12,6 +12,7 @@ EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
     "apply": "apply the patches where they are needed; --revert takes them back",
     "contract": "check every call into the kernel libraries against the versions pinned",
+    "seams": "check where a plugin overrides or patches its engine",
     "verdict": "say whether a patch is needed on a tree, and why",
     "check": "compile the touched files and run the tree's own pre-commit hooks on them",
     "duplicates": "search GitHub for a pull request that already does it",

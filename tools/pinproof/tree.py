@@ -88,9 +88,29 @@ class OverlayFiles:
         yield from sorted(seen)
 
 
+class BelowFiles:
+    """The files below one folder of another set of files, with paths from that folder."""
+
+    def __init__(self, base: Files, folder: str) -> None:
+        self.base = base
+        self._prefix = folder.rstrip("/") + "/"
+
+    def read(self, path: str) -> bytes | None:
+        return self.base.read(self._prefix + check_relative(path))
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        for path in self.base.paths(self._prefix + under if under else self._prefix.rstrip("/"), suffix):
+            yield path[len(self._prefix) :]
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        fetch = getattr(self.base, "prefetch", None)
+        if fetch is not None:
+            fetch(self._prefix + path for path in paths)
+
+
 @dataclass(frozen=True)
 class Tree:
-    """An engine's source root.
+    """A source root: of an engine, or of a project built on one.
 
     Attributes:
         kind: git checkout, plain folder (an unpacked sdist), installed package, or release on PyPI.
@@ -99,6 +119,8 @@ class Tree:
         root: where it lies on disk; None for a release.
         package: the import package it holds, e.g. `vllm`.
         version: the release it says it is, None when it does not say.
+        packages: every import package it holds, where that is known to be more than `package`.
+        project: the files of the project's folder, where the packages lie in a folder below it (src).
     """
 
     kind: Kind
@@ -107,6 +129,13 @@ class Tree:
     root: Path | None = None
     package: str = "vllm"
     version: str | None = None
+    packages: tuple[str, ...] = ()
+    project: Files | None = None
+
+    @property
+    def project_files(self) -> Files:
+        """Where pyproject.toml, requirements and metadata are looked for."""
+        return self.project or self.files
 
     def read(self, path: str) -> bytes | None:
         """The bytes of one file, None when there is none."""
@@ -205,14 +234,15 @@ def _dist_info(root: Path, package: str) -> Path | None:
 
 def metadata_path(tree: Tree) -> str | None:
     """Where the tree keeps its core metadata (PKG-INFO or *.dist-info/METADATA), if it has any."""
-    if tree.read("PKG-INFO") is not None:
+    files = tree.project_files
+    if files.read("PKG-INFO") is not None:
         return "PKG-INFO"
     if tree.root is not None:
         found = _dist_info(tree.root, tree.package)
         return None if found is None else found.relative_to(tree.root).as_posix()
     if tree.version:
         path = f"{tree.package}-{tree.version}.dist-info/METADATA"
-        return path if tree.read(path) is not None else None
+        return path if files.read(path) is not None else None
     return None
 
 
