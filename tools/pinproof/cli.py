@@ -10,7 +10,7 @@ from pinproof.runner import guarded_output
 
 EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
-    "apply": "apply the patches where they are needed; --revert takes them back",
+    "apply": "apply the patches where they are needed; --revert undoes it",
     "contract": "check every call into the kernel libraries against the versions pinned",
     "seams": "check where a plugin overrides or patches its engine",
     "verdict": "say whether a patch is needed on a tree, and why",
@@ -154,7 +154,9 @@ def _overview() -> str:
         lines.append(f"{title}:")
         lines.extend(f"  {name:{width}}  {text}" for name, text in group.items())
         lines.append("")
-    lines.append("`pinproof COMMAND --help` tells more. Exit codes: 0 done, 1 a gate failed, 2 bad input,")
+    lines.append(
+        "`pinproof COMMAND --help` has the details. Exit codes: 0 done, 1 a gate failed, 2 bad input,"
+    )
     lines.append(
         "3 refused, 4 conflict, 5 a required proof could not be run here, 70 a fault of pinproof's own."
     )

@@ -106,7 +106,7 @@ def json_text(value: Any) -> str:
 
     try:
         text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    except UnicodeEncodeError:  # a path with bytes that are no UTF-8, as Python keeps them
+    except UnicodeEncodeError:  # a path with bytes that are not UTF-8, as Python keeps them
         import json
 
         text = json.dumps(msgspec.to_builtins(value), indent=2)
@@ -142,7 +142,7 @@ _STYLES = {
 
 @contextlib.contextmanager
 def progress(description: str, total: float | None = None, *, unit: str = "items") -> Iterator[Bar]:
-    """A progress bar on standard error; silent where that is no terminal.
+    """A progress bar on standard error; silent where that is not a terminal.
 
     Args:
         description: what is going on, in a few words.

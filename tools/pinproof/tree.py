@@ -130,7 +130,7 @@ class Tree:
         return self.files.read(path)
 
     def read_text(self, path: str) -> str | None:
-        """One file as text; bytes that are no UTF-8 are replaced. None when there is none."""
+        """One file as text; bytes that are not UTF-8 are replaced. None when there is none."""
         data = self.files.read(path)
         return None if data is None else data.decode("utf-8", errors="replace")
 
@@ -181,7 +181,7 @@ def open_tree(path: str | Path, *, package: str = "vllm") -> Tree:
     root = _root_of(given, package)
     if root is None:
         raise InputError(
-            f"{given} is no {package} tree: it holds no {package}/__init__.py",
+            f"{given} is not a {package} tree: it holds no {package}/__init__.py",
             hint=f"give a checkout, an unpacked sdist, site-packages, or the {package} folder itself",
         )
     version = _version(root, package)

@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="DAY", help="look at merged and closed ones from this day on "
                         "(default: 30 days before the patch)")  # fmt: skip
     parser.add_argument("--offline", action="store_true", help="use the local index as it is; never passes")
-    parser.add_argument("--not-a-duplicate", type=int, metavar="N", help="write down why #N is no duplicate")
+    parser.add_argument(
+        "--not-a-duplicate", type=int, metavar="N", help="write down why #N is not a duplicate"
+    )
     parser.add_argument("--because", metavar="WHY", help="the reason, in your own words; it is published")
     parser.add_argument(
         "--markdown", action="store_true", help="print the paragraph for the pull request's body"
@@ -106,6 +108,6 @@ def _decide(args: argparse.Namespace) -> int:
         date=decisions.today(),
     )  # fmt: skip
     decisions.record(folder, decision)
-    say(f"{patch.name}: #{number} is no duplicate ({folder / decisions.FILE})")
+    say(f"{patch.name}: #{number} is not a duplicate ({folder / decisions.FILE})")
     say(f"  -> {typed(f'pinproof duplicates {args.patch}')}")
     return 0

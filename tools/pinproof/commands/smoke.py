@@ -4,7 +4,7 @@ Four rungs, lowest first. bind runs the real forward with a recorder under the p
 builds the pinned kernel for sm_100a with nvcc; kernel runs the real experts on a CUDA GPU; model runs a
 tiny random Kimi model through vllm.LLM. `auto` climbs until the machine or the patch says stop. The tree is
 imported by --python in a child process and never changed. The run is recorded beside a patch of the series
-that stands in the tree.
+that is in the tree.
 
   pinproof smoke TREE --python /path/to/venv/bin/python
   pinproof smoke 0001 TREE --rung bind --json
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     from pinproof.smoke.ladder import smoke_gate
 
     if args.nproc < 1:
-        raise InputError(f"--nproc {args.nproc} is no number of GPUs")
+        raise InputError(f"--nproc {args.nproc} is not a number of GPUs")
     patches, tree = patch_and_tree(args)
     python = interpreter(args.python)
     # Numerics belong to one patch: a series is smoked by its tree, the first patch gives the twin.
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         emit_json("pinproof.smoke/1", {"gate": msgspec.to_builtins(gate)})
         return int(exit_code([gate]))
     rungs = gate.details["rungs"]
-    table(("rung", "outcome", "seconds", "what was seen"),
+    table(("rung", "outcome", "seconds", "details"),
           [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs])  # fmt: skip
     say(gate.summary)
     if gate.clear:
@@ -85,7 +85,7 @@ def _record(patch: Patch, tree: Tree, gate: GateResult, args: argparse.Namespace
     if text_state(tree, patch) == "applied":
         keep_results(patch, tree, [gate], args.patches)
     else:
-        note(f"not recorded: {patch.name} does not stand in {tree.name}")
+        note(f"not recorded: {patch.name} is not in {tree.name}")
 
 
 def interpreter(given: str | None) -> str:

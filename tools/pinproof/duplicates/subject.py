@@ -56,7 +56,7 @@ def describe(patch: Patch, repo: str, *, since: datetime | None = None) -> Subje
             the patch's own date.
 
     Raises:
-        InputError: the patch's Date header is no date.
+        InputError: the patch's Date header is not a date.
     """
     date = _date(patch)
     text = f"{patch.subject}\n\n{patch.prose}"
@@ -94,7 +94,7 @@ def _date(patch: Patch) -> datetime:
     try:
         date = parsedate_to_datetime(patch.date)
     except ValueError as error:
-        raise InputError(f"{patch.name}: its Date: {patch.date!r} is no date") from error
+        raise InputError(f"{patch.name}: its Date: {patch.date!r} is not a date") from error
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
@@ -109,4 +109,4 @@ def parse_day(text: str) -> datetime:
             raise ValueError(text)
         return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
     except ValueError as error:
-        raise InputError(f"{text!r} is no day", hint="write it as 2026-08-01") from error
+        raise InputError(f"{text!r} is not a day", hint="write it as 2026-08-01") from error

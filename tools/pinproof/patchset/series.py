@@ -32,7 +32,7 @@ def read_series(folder: Path) -> list[str]:
     """The names in `series`, in order; `#` comments and blank lines left out.
 
     Raises:
-        InputError: a name is listed twice, or is no patch file name.
+        InputError: a name is listed twice, or is not a patch file name.
     """
     try:
         text = (folder / "series").read_text("utf-8")
@@ -44,7 +44,7 @@ def read_series(folder: Path) -> list[str]:
         if not name:
             continue
         if not _NAME.fullmatch(name):
-            raise InputError(f"series:{number}: {name!r} is no patch name such as 0001-short-title.patch")
+            raise InputError(f"series:{number}: {name!r} is not a patch name such as 0001-short-title.patch")
         if name in names:
             raise InputError(f"series:{number}: {name} is listed twice")
         names.append(name)
@@ -68,12 +68,12 @@ def load_patch(path: Path) -> Patch:
     """One patch file, parsed.
 
     Raises:
-        InputError: it does not exist, is no plain file, or is malformed.
+        InputError: it does not exist, is not a plain file, or is malformed.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist", hint=f"see the names in {path.parent / 'series'}")
     if not path.is_file():  # a pipe would wait for ever, /dev/zero never ends
-        raise InputError(f"{path} is no patch file: it is a folder or a device")
+        raise InputError(f"{path} is not a patch file: it is a folder or a device")
     with path.open("rb") as stream:
         return parse_patch(stream.read(LARGEST + 1), path.name)
 
