@@ -76,7 +76,7 @@ def test_an_unknown_field_is_refused(patch: Patch, tree: Tree) -> None:
 
 
 def test_a_review_is_no_evidence(patch: Patch, tree: Tree) -> None:
-    with pytest.raises(InputError, match="is no EvidenceRecord"):
+    with pytest.raises(InputError, match="is not a valid EvidenceRecord"):
         decode(encode(review_of(patch, tree)), EvidenceRecord, "compile.json", NOW)
 
 

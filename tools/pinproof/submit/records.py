@@ -180,7 +180,9 @@ def decode(raw: bytes, kind: type[AnyRecord], name: str, now: datetime) -> AnyRe
     try:
         record = msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
-        raise InputError(f"{name}: is not of a version of {kind.__name__} known here: {error}") from error
+        raise InputError(
+            f"{name}: is not a valid {kind.__name__} of a version known here: {error}"
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{name}: is truncated or damaged: {error}") from error
     if record.seal != _digest(record):
