@@ -197,7 +197,7 @@ def test_a_terminal_without_unicode_gets_escapes(tmp_path: Path, patch: Patch) -
     [
         ("series", b"\xff\xfe\n", "is not UTF-8"),
         ("series", b"", "lists no patch"),
-        ("series", b"../../etc/passwd\n", "is no patch name"),
+        ("series", b"../../etc/passwd\n", "is not a patch name"),
         ("series", b"0001-a.patch\n0001-a.patch\n", "listed twice"),
         ("series", b"0002-gone.patch\n", "does not exist"),
         ("0001-a.patch", b"", "does not begin as `git format-patch` output"),
@@ -231,7 +231,7 @@ def test_a_patch_that_is_no_plain_file_is_not_read(
     elif place == "FOLDER":
         made.mkdir()
     assert main(["verdict", place if place.startswith("/") else str(made), str(broken_tree)]) == 2
-    assert "is no patch file" in capsys.readouterr().err
+    assert "is not a patch file" in capsys.readouterr().err
 
 
 def test_a_pipe_in_place_of_the_metadata_does_not_hang(broken_tree: Path) -> None:

@@ -78,7 +78,7 @@ def test_every_step_is_a_script_that_is_here_and_is_run_by_a_test() -> None:
         "tools/ci/install.sh dev", "tools/ci/install.sh run", "tools/ci/releases.sh", "tools/ci/build.sh",
         ".venv/bin/python tools/ci/require_green.py",  # test_release_and_runner.py
         "tools/ci/gpu_smoke.sh", "tools/ci/gpu_validate.sh",
-        "tools/ci/drift_look.sh", "tools/ci/drift_report.sh",
+        "tools/ci/drift_look.sh", "tools/ci/drift_report.sh", "tools/ci/page.sh",
     }  # fmt: skip
     assert lines == tested
     for line in lines - {'exit "$CODE"', '"$GITHUB_ACTION_PATH/run.sh"'}:
@@ -236,3 +236,22 @@ def test_the_lock_installs_with_its_hashes_and_a_changed_hash_stops_it(
 def test_a_tag_that_is_not_the_version_is_no_release(checkout: Path) -> None:
     done = run(checkout, "tools/ci/build.sh", GITHUB_REF_NAME="v99.0")
     assert (done.returncode, "the tag is v99.0" in done.stdout) == (2, True)
+
+
+def test_the_page_holds_the_report_and_the_documentation(
+    checkout: Path, index: Index, tmp_path: Path, patch: Patch
+) -> None:
+    publish_release(index, tmp_path, patch, "0.28.0")
+    done = run(checkout, "tools/ci/page.sh", GITHUB_REPOSITORY="someone/fork")
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "runner/page"
+    assert "applied" in (page / "index.html").read_text()
+    assert "https://someone.github.io/fork/feed.xml" in (page / "feed.xml").read_text()
+    assert "Your first patch" in (page / "docs/tutorials/first-patch.html").read_text()
+
+
+def test_a_page_that_cannot_be_made_is_not_published(checkout: Path, index: Index, tmp_path: Path) -> None:
+    index.down = True
+    done = run(checkout, "tools/ci/page.sh", GITHUB_REPOSITORY="someone/fork")
+    assert done.returncode != 0
+    assert not (tmp_path / "runner/page/index.html").exists()

@@ -109,8 +109,8 @@ def test_a_reason_is_written_down_and_counts(
         (["0001", "--not-a-duplicate", "7"], "go together"),
         (["--not-a-duplicate", "7", "--because", "another model altogether"], "which patch?"),
         (["0001", "--not-a-duplicate", "7", "--because", "another model altogether"], "no scan has seen #7"),
-        (["0001", "--repo", "../etc"], "is no repository"),
-        (["0001", "--since", "never"], "is no day"),
+        (["0001", "--repo", "../etc"], "is not a repository"),
+        (["0001", "--since", "never"], "is not a day"),
     ],
 )
 def test_wrong_use_is_told_with_exit_code_two(

@@ -159,7 +159,7 @@ def test_a_reader_sees_whole_pages_while_another_run_writes(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("repo", ["../etc", "a/..", "a/b/c", "a", "a b/c", "a/b\n", "-a/b", ""])
 def test_a_repository_name_cannot_leave_the_cache(repo: str) -> None:
-    with pytest.raises(InputError, match="is no repository"):
+    with pytest.raises(InputError, match="is not a repository"):
         check_repo(repo)
 
 

@@ -43,11 +43,11 @@ def test_numbers_of_another_repository_are_not_ours(patch: Patch) -> None:
 
 def test_a_patch_whose_date_is_none_is_refused() -> None:
     patch = patch_of("Fix it", "Words.", "a.py", ["one = 1"], ["one = 2"], date="some day")
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is not a date"):
         describe(patch, REPO)
 
 
 @pytest.mark.parametrize("text", ["2026-8-1", "yesterday", "2026-02-30", ""])
 def test_a_day_is_written_one_way(text: str) -> None:
-    with pytest.raises(InputError, match="is no day"):
+    with pytest.raises(InputError, match="is not a day"):
         parse_day(text)

@@ -130,7 +130,7 @@ def test_a_number_of_gpus_must_be_positive(
     broken_tree: Path, capsys: pytest.CaptureFixture[str], number: str
 ) -> None:
     assert main(["smoke", str(broken_tree), "--patches", str(REPO / "patches/vllm"), "--nproc", number]) == 2
-    assert "is no number of GPUs" in capsys.readouterr().err
+    assert "is not a number of GPUs" in capsys.readouterr().err
 
 
 def test_help_names_the_rungs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -123,7 +123,9 @@ def _overview() -> str:
         lines.append(f"{title}:")
         lines.extend(f"  {name:{width}}  {text}" for name, text in group.items())
         lines.append("")
-    lines.append("`pinproof COMMAND --help` tells more. Exit codes: 0 done, 1 a gate failed, 2 bad input,")
+    lines.append(
+        "`pinproof COMMAND --help` has the details. Exit codes: 0 done, 1 a gate failed, 2 bad input,"
+    )
     lines.append(
         "3 refused, 4 conflict, 5 a required proof could not be run here, 70 a fault of pinproof's own."
     )

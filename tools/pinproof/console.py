@@ -144,7 +144,7 @@ def json_text(value: Any) -> str:
 
     try:
         text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    except UnicodeEncodeError:  # a path with bytes that are no UTF-8, as Python keeps them
+    except UnicodeEncodeError:  # a path with bytes that are not UTF-8, as Python keeps them
         import json
 
         text = json.dumps(msgspec.to_builtins(value), indent=2)

@@ -21,7 +21,7 @@ from pinproof.progress import progress
 from pinproof.releases import download, pick
 from pinproof.tree import Tree, check_relative
 
-# vLLM 0.33.0 unpacks to 130 MB in 6,500 files; ten times that is no sdist of it.
+# vLLM 0.33.0 unpacks to 130 MB in 6,500 files; ten times that is not an sdist of it.
 _LARGEST = 2 << 30
 _MOST_MEMBERS = 100_000
 _IDENTITY = {

@@ -99,7 +99,7 @@ def read_regular(path: Path, largest: int | None = None) -> bytes:
     fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(fd, "rb") as stream:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise InputError(f"{path} is no plain file")
+            raise InputError(f"{path} is not a plain file")
         data = stream.read(-1 if largest is None else largest + 1)
     if largest is not None and len(data) > largest:
         raise InputError(f"{path} is larger than {largest >> 20} MiB: not read")

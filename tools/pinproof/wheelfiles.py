@@ -283,7 +283,7 @@ class WheelFiles:
 
 
 def _close_unwanted(reply: requests.Response, **_: object) -> None:
-    """Hang up on a reply that is no range: remotezip would leave an error, or a whole wheel, open."""
+    """Hang up on a reply that is not a range: remotezip would leave an error, or a whole wheel, open."""
     if reply.status_code == 200 or reply.status_code >= 400:
         reply.close()
 

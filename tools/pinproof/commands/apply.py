@@ -1,7 +1,7 @@
-"""Apply patches where they are needed; --revert takes them back out.
+"""Apply patches where they are needed; --revert undoes it.
 
 The verdict decides, not the text: a patch is written when the call is broken on this tree and the patch
-mends it; "already applied" writes nothing and is a success; anything else is refused with the reason.
+fixes it; "already applied" writes nothing and is a success; anything else is refused with the reason.
 All files change or none does. A git tree is changed through git (index and worktree agree); a plain
 folder or an installed package through a journal, so that even a killed run leaves every file whole.
 

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _seconds(text: str) -> float:
     value = float(text)
     if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
     return value
 
 
@@ -96,7 +96,7 @@ def _check(patch: Patch, tree: Tree, args: argparse.Namespace, only: bool) -> li
 
 @contextlib.contextmanager
 def _progress(name: str) -> Iterator[Tell]:
-    """A bar that names the hook at work; where that is no terminal, a line per hook."""
+    """A bar that names the hook at work; where that is not a terminal, a line per hook."""
     from pinproof.console import stderr
 
     lines = not stderr().is_terminal

@@ -117,7 +117,7 @@ def engine_tree(path: str | Path, package: str | None = None) -> Tree:
             if not Path(path).is_dir():
                 raise
     known = " or ".join(engines())
-    raise InputError(f"{path} is no {known} tree", hint="--package NAME for another engine")
+    raise InputError(f"{path} is not a {known} tree", hint="--package NAME for another engine")
 
 
 def add_libraries(parser: argparse.ArgumentParser) -> None:
@@ -155,4 +155,4 @@ def _check_watched(names: Iterable[str]) -> None:
     for name in names:
         if name not in known:
             hint = f"one of: {', '.join(sorted(known))}"
-            raise InputError(f"--library: {name} is no watched library", hint=hint)
+            raise InputError(f"--library: {name} is not a watched library", hint=hint)

@@ -7,7 +7,7 @@
   pinproof contract TREE --github --output junit=report.xml --output markdown=summary.md
 
 Exit codes: 0 every call that could be decided fits; 1 a call fails; 2 bad input; 5 a pinned library's
-signatures could not be had, so its calls were not checked.
+signatures were not available, so its calls were not checked.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--watch", type=Path, metavar="FILE", help="a watch list (TOML) to add to the shipped one")
     add("--files", nargs="+", metavar="F", help="check the calls in these files only")
     add("--include-guarded", action="store_true", help="show drift behind a guard too")
-    add("--explain", metavar="ID", help="tell all about one finding")
+    add("--explain", metavar="ID", help="show everything about one finding")
     add("--no-cache", action="store_true", help="decide everything anew")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON for machines")
@@ -200,7 +200,7 @@ def _files(given: list[str], tree: Tree) -> list[str]:
             resolved, root = path.resolve(), tree.root.resolve()
             path = resolved.relative_to(root) if resolved.is_relative_to(root) else path
         if tree.read(path.as_posix()) is None:
-            raise InputError(f"{name} is no file of {tree.name}")
+            raise InputError(f"{name} is not a file of {tree.name}")
         found.append(path.as_posix())
     return found
 

@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-v", "--verbose", action="store_true", help="show all that came near, and the searches"
     )
     parser.add_argument("--offline", action="store_true", help="use the local index as it is; never passes")
-    parser.add_argument("--not-a-duplicate", type=int, metavar="N", help="write down why #N is no duplicate")
+    parser.add_argument(
+        "--not-a-duplicate", type=int, metavar="N", help="write down why #N is not a duplicate"
+    )
     parser.add_argument("--because", metavar="WHY", help="the reason, in your own words; it is published")
     parser.add_argument(
         "--markdown", action="store_true", help="print the paragraph for the pull request's body"
@@ -128,6 +130,6 @@ def _decide(args: argparse.Namespace) -> int:
         date=decisions.today(),
     )  # fmt: skip
     decisions.record(folder, decision)
-    say(f"{patch.name}: #{number} is no duplicate ({folder / decisions.FILE})")
+    say(f"{patch.name}: #{number} is not a duplicate ({folder / decisions.FILE})")
     say(f"  -> {typed(f'pinproof duplicates {args.patch}')}")
     return 0

@@ -2,7 +2,7 @@
 
 Reported: a patch that is not listed, listed twice or missing; a missing, unknown, doubled or malformed
 field; a patch without a reason or a removal plan; bytes that a re-export would change. Exit 1 when
-there is something to mend.
+there is something to fix.
 """
 
 from __future__ import annotations
@@ -32,5 +32,5 @@ def run(args: argparse.Namespace) -> int:
         for problem in problems:
             say_text(f"{problem.file}: {problem.text}")
         if not problems:
-            say(f"{len(read_series(folder))} patch(es), nothing to mend")
+            say(f"{len(read_series(folder))} patch(es), nothing to fix")
     return int(bool(problems))

@@ -129,7 +129,7 @@ def _record(patch: Patch, tree: Tree, gate: GateResult, args: argparse.Namespace
     if text_state(tree, patch) == "applied":
         keep_results(patch, tree, [gate], args.patches)
     else:
-        note(f"not recorded: {patch.name} does not stand in {tree.name}")
+        note(f"not recorded: {patch.name} is not in {tree.name}")
 
 
 def interpreter(given: str | None) -> str:

@@ -1,12 +1,12 @@
 """Say whether a patch is needed on a tree or a release, and why: by content and contract.
 
-  needed       the call is broken on this tree and the patch mends it
+  needed       the call is broken on this tree and the patch fixes it
   applied      the patch is in and the contract holds
   not-needed   the pinned library still takes the names that stand there; applying would break the call
   obsolete     the call was rewritten or has moved, and holds
-  conflict     the call is broken and the patch does not mend it here
+  conflict     the call is broken and the patch does not fix it here
   absent       this tree has no such file
-  unknown      the pinned library's signature cannot be had, so nothing decides
+  unknown      the pinned library's signature is not available, so nothing decides
 
 Exit code 0 when every verdict is needed or applied, 3 when one is not-needed, obsolete, absent or unknown,
 4 on a conflict. With --releases, 0 when every release could be judged.

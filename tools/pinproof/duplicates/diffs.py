@@ -45,7 +45,7 @@ class DiffFacts(msgspec.Struct, frozen=True):
     lines: set[int]
     pins: set[str]
     whole: bool = True
-    """False when a part of the diff could not be had (GitHub leaves out large files)."""
+    """False when a part of the diff was not available (GitHub leaves out large files)."""
 
 
 class Line(msgspec.Struct, frozen=True):

@@ -60,7 +60,7 @@ def describe(patch: Patch, repo: str, *, since: datetime | None = None, base: st
         base: the branch that it is meant for.
 
     Raises:
-        InputError: the patch's Date header is no date.
+        InputError: the patch's Date header is not a date.
     """
     date = _date(patch)
     text = f"{patch.subject}\n\n{patch.prose}"
@@ -99,7 +99,7 @@ def _date(patch: Patch) -> datetime:
     try:
         date = parsedate_to_datetime(patch.date)
     except ValueError as error:
-        raise InputError(f"{patch.name}: its Date: {patch.date!r} is no date") from error
+        raise InputError(f"{patch.name}: its Date: {patch.date!r} is not a date") from error
     return date if date.tzinfo else date.replace(tzinfo=timezone.utc)
 
 
@@ -114,4 +114,4 @@ def parse_day(text: str) -> datetime:
             raise ValueError(text)
         return datetime.fromisoformat(text).replace(tzinfo=timezone.utc)
     except ValueError as error:
-        raise InputError(f"{text!r} is no day", hint="write it as 2026-08-01") from error
+        raise InputError(f"{text!r} is not a day", hint="write it as 2026-08-01") from error

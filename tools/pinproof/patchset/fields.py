@@ -108,7 +108,7 @@ def field_problems(patch: Patch) -> Iterator[str]:
 
 def _cross_problems(patch: Patch) -> Iterator[str]:
     if len(patch.prose.split()) < 8:
-        yield "gives no reason: say in the message what broke and why this mends it"
+        yield "gives no reason: say in the message what broke and why this fixes it"
     status = patch.field("Upstream-Status") or ""
     backport = re.fullmatch(r"Backport \[([^\]]+)\]", status)
     applied = patch.field("Applied-Upstream")

@@ -48,7 +48,7 @@ def record(
         replaced.
 
     Raises:
-        Conflict: the patch neither applies to the tree nor stands in it.
+        Conflict: the patch neither applies to the tree nor is in it.
         InputError: the result's outcome contradicts its own details.
     """
     details, logs = trimmed(scrubbed(result.details, tree))

@@ -61,7 +61,7 @@ class Codebase:
         return (found, module) if found else None
 
     def library(self, watched: Watched) -> Library | None:
-        """The signatures of a watched library, None when they cannot be had."""
+        """The signatures of a watched library, None when they are not available."""
         return self.libraries(watched)
 
     def probed(self) -> set[str]:

@@ -32,7 +32,7 @@ def _details(finding: Finding) -> Iterator[str]:
         yield f"reached by {finding.how}"
     if finding.guard:
         yield f"guarded by {finding.guard}"
-    yield f"the same command with --explain {finding.id} tells more"
+    yield f"run again with --explain {finding.id} for details"
 
 
 def summary(report: Report, shown: int) -> Iterator[str]:

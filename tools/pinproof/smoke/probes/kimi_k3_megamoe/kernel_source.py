@@ -49,7 +49,7 @@ def headers(tree: Tree) -> Path:
     """A folder to put on nvcc's include path; a release's is written once and kept.
 
     Raises:
-        CannotCheck: the headers cannot be had.
+        CannotCheck: the headers are not available.
     """
     source = source_tree(tree)
     if source.root is not None:
