@@ -87,6 +87,10 @@ class Code:
         """The names of all modules."""
         return self._paths
 
+    def path(self, name: str) -> str:
+        """The path of a module in the tree."""
+        return self._paths[name]
+
     def data(self, name: str) -> bytes:
         """The bytes of a module."""
         if name not in self._data:

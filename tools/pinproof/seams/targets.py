@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from pinproof.seams.code import FunctionNode, Module, World, blocks
-from pinproof.seams.names import Names, Scope, expressions
+from pinproof.seams.names import Names, Scope, expressions, leaves
 
 # What wraps a function into a descriptor and leaves what it takes as it is.
 _WRAPPERS = frozenset({"staticmethod", "classmethod", "MethodType"})
@@ -126,7 +126,7 @@ class _File:
                 if isinstance(item, ast.If):
                     inner = (*tests, (item.test, part is item.body))
                 yield from self._body(part, inner)
-            if isinstance(item, ast.If) and not item.orelse and _leaves(item.body):
+            if isinstance(item, ast.If) and not item.orelse and leaves(item.body):
                 tests = (*tests, (item.test, False))  # if not version_is("0.28.0"): return
 
     def _statement(self, item: ast.stmt) -> Iterator[Placed]:
@@ -196,7 +196,3 @@ class _File:
         if node is None and full is not None:
             node = self._world.find(full).node  # type: ignore[assignment]
         return (node if isinstance(node, FunctionNode) else None), full, None
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue)
