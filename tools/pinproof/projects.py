@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from pinproof.requirement import canonical
 from pinproof.tree import Files, Tree
 
 # The entry-point groups that vLLM 0.33.0 and SGLang 0.5.23 load, by how their names begin.
@@ -41,7 +40,7 @@ def project(tree: Tree) -> Project:
     groups = sorted({g for text in _entry_points(tree, files) for g in _GROUPS.findall(text)})
     name = table.get("name") if isinstance(table.get("name"), str) else tree.package
     return Project(
-        name=canonical(str(name)), version=version, groups=tuple(groups),
+        name=re.sub(r"[-_.]+", "-", str(name)).lower(), version=version, groups=tuple(groups),
         plugin_of=tuple(e for e in ENGINES if any(g.startswith(e + ".") for g in groups)),
     )  # fmt: skip
 

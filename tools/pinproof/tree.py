@@ -184,16 +184,12 @@ def open_tree(path: str | Path, *, package: str = "vllm") -> Tree:
         what = "is not a folder" if given.exists() else "does not exist"
         raise InputError(f"{given} {what}", hint="give a checkout, an unpacked sdist or site-packages; "
                          "`pinproof fetch vllm==0.28.0 DIR` brings one")  # fmt: skip
-    root = given
-    if not (root / package / "__init__.py").is_file():
-        resolved = given.resolve()
-        if resolved.name == package and (given / "__init__.py").is_file():
-            root = given.parent if given.name == package else resolved.parent
-        else:
-            raise InputError(
-                f"{given} is no {package} tree: it holds no {package}/__init__.py",
-                hint=f"give a checkout, an unpacked sdist, site-packages, or the {package} folder itself",
-            )
+    root = _root_of(given, package)
+    if root is None:
+        raise InputError(
+            f"{given} is no {package} tree: it holds no {package}/__init__.py",
+            hint=f"give a checkout, an unpacked sdist, site-packages, or the {package} folder itself",
+        )
     version = _version(root, package)
     if (root / ".git").exists():
         kind: Kind = "git"
@@ -202,6 +198,21 @@ def open_tree(path: str | Path, *, package: str = "vllm") -> Tree:
     else:
         kind = "plain"
     return Tree(kind, str(given), DiskFiles(root), root, package, version)
+
+
+# Where a checkout keeps its package: at the top (vLLM), in python/ (SGLang), in src/ (the packaging guide's).
+_LAYOUTS = ("", "python", "src")
+
+
+def _root_of(given: Path, package: str) -> Path | None:
+    """The folder that holds the package, from the folder that was given; None when there is none."""
+    for layout in _LAYOUTS:
+        if (given / layout / package / "__init__.py").is_file():
+            return given / layout
+    resolved = given.resolve()
+    if resolved.name == package and (given / "__init__.py").is_file():
+        return given.parent if given.name == package else resolved.parent
+    return None
 
 
 def _dist_info(root: Path, package: str) -> Path | None:

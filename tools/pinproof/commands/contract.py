@@ -106,10 +106,8 @@ def _exit_code(report: Report, *, quiet: bool) -> int:
 
 
 def _tree(args: argparse.Namespace) -> Tree:
-    from pinproof.contract.watch.watchlist import engines
-    from pinproof.opening import open_any
+    from pinproof.commands.common import engine_tree
     from pinproof.releases import parse_release, release_tree
-    from pinproof.tree import open_tree
 
     if args.release:
         if args.tree:
@@ -118,9 +116,7 @@ def _tree(args: argparse.Namespace) -> Tree:
     path = args.tree or ("." if args.files else None)
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
-    if args.package:
-        return open_tree(path, package=args.package)
-    return open_any(path, engines())
+    return engine_tree(path, args.package)
 
 
 def _overrides(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:

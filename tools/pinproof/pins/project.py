@@ -1,13 +1,15 @@
-"""Which engine version a plugin, server or trainer asks for: pyproject.toml, requirements, Dockerfiles."""
+"""Which engine version a plugin, server or trainer asks for, beside metadata: requirements, Dockerfiles."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from typing import Any
 
+import msgspec
+
+from pinproof.pins.model import Pin
+from pinproof.pins.requirement import requirement
 from pinproof.projects import ENGINES, Project, project, pyproject
-from pinproof.requirement import Pin, requirement
 from pinproof.tree import Files, Tree
 
 _VERSION = r"v?([0-9]+\.[0-9]+(?:\.[0-9]+)?(?:\.?(?:rc|post)[0-9]+)?)"
@@ -19,20 +21,22 @@ _ARGUMENT = re.compile(
 _INSTALL = re.compile(rf"\b(vllm|sglang)(?:\[[\w,.-]*\])?=={_VERSION}")
 
 
-def project_pins(tree: Tree, only: Collection[str] | None) -> Iterator[Pin]:
-    """The pins that the files of a project state.
+def engine_pins(tree: Tree, only: Collection[str] | None) -> list[Pin]:
+    """The pins of engines that the files of a project state beside its pyproject.toml and metadata.
 
     Args:
         tree: the tree; its project may lie above its packages.
         only: the libraries wanted; every one by default.
+
+    Returns:
+        The pins; of requirements files they hold always, of an image only in it.
     """
-    files = tree.project_files
-    yield from _pyproject(files, only)
     engines = [e for e in ENGINES if e not in (tree.package, *tree.packages) and (only is None or e in only)]
     if not engines:
-        return
-    yield from _requirement_files(files, engines)
-    yield from (pin for pin in _dockerfiles(files) if pin.library in engines)
+        return []
+    files = tree.project_files
+    image = (pin for pin in _dockerfiles(files) if pin.library in engines)
+    return [*_groups(files, engines), *_requirement_files(files, engines), *image]
 
 
 def own_number(tree: Tree, engine: str) -> Pin | None:
@@ -55,25 +59,16 @@ def _is_of(found: Project, engine: str) -> bool:
     return engine in found.plugin_of or found.name.startswith(engine + "-")
 
 
-def _pyproject(files: Files, only: Collection[str] | None) -> Iterator[Pin]:
-    table = pyproject(files)
+def _groups(files: Files, engines: list[str]) -> Iterator[Pin]:
+    """Dependency groups (PEP 735) of pyproject.toml."""
     text = (files.read("pyproject.toml") or b"").decode(errors="replace")
-    own = table.get("project")
-    own = own if isinstance(own, dict) else {}
-    for wanted in _stated(own):
-        pin = requirement(wanted, "pyproject.toml", _line(text, wanted), only)
-        if pin is not None:
-            yield pin
-    groups = [*_lists(own.get("optional-dependencies")), *_lists(table.get("dependency-groups"))]
-    for wanted in (w for group in groups for w in group if isinstance(w, str)):
-        pin = requirement(wanted, "pyproject.toml", _line(text, wanted), ENGINES)
-        if pin is not None and (only is None or pin.library in only):
-            yield pin
-
-
-def _stated(own: dict[str, Any]) -> list[str]:
-    found = own.get("dependencies")
-    return [w for w in found if isinstance(w, str)] if isinstance(found, list) else []
+    if "dependency-groups" not in text:
+        return
+    for group in _lists(pyproject(files).get("dependency-groups")):
+        for wanted in (w for w in group if isinstance(w, str)):
+            pin = requirement(wanted, "pyproject.toml", _line(text, wanted), engines)
+            if pin is not None:
+                yield msgspec.structs.replace(pin, reach="extra", when="in a dependency group")
 
 
 def _lists(table: object) -> list[list[object]]:
@@ -100,6 +95,6 @@ def _dockerfiles(files: Files) -> Iterator[Pin]:
         for pattern in (_IMAGE, _ARGUMENT, _INSTALL):
             for match in pattern.finditer(text):
                 yield Pin(
-                    library=match[1].lower(), spec=match[2], exact=True, file=path,
-                    line=text.count("\n", 0, match.start(2)) + 1,
+                    library=match[1].lower(), spec=match[2], exact=True, file=path, reach="elsewhere",
+                    when="in the image", line=text.count("\n", 0, match.start(2)) + 1,
                 )  # fmt: skip
