@@ -161,3 +161,8 @@ def test_a_text_anchor_is_looked_for_in_the_engine_s_file(
 def test_what_was_looked_at_is_counted(tmp_path: Path) -> None:
     counts = seams(tmp_path, {"a.py": "import vllm.core\nvllm.core.pick = print\n"}, ENGINE).counts
     assert (counts.files, counts.patches, counts.targets) == (2, 1, 1)
+
+
+def test_a_file_of_another_package_is_no_anchor(tmp_path: Path) -> None:
+    files = {"a.py": ANCHORED.replace('root + "/core.py"', '"srt/utils/common.py"')}
+    assert seams(tmp_path, files, ENGINE).counts.anchors == 0

@@ -101,6 +101,10 @@ class Code:
         """The bytes of a file by its path in the tree."""
         return self._files.read(path)
 
+    def folder(self, path: str) -> Iterator[str]:
+        """The files below a folder of the tree."""
+        return self._files.paths(path, ".py")
+
     def mentioning(self, word: bytes) -> Iterator[str]:
         """The modules whose text holds `word`."""
         return (name for name in self._paths if word in self.data(name))
