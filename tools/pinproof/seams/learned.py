@@ -34,7 +34,7 @@ def settle(report: Report, tree: Tree) -> Report:
         The same report; of its calls into an engine some are open or guarded now.
     """
     for used in report.libraries:
-        mine = [c for c in report.calls if c.library == used.library and c.drifts and c.guard is None]
+        mine = [c for c in report.calls if c.library == used.library and c.drifts and _is_unsettled(c)]
         if used.library in ENGINES and mine:
             plugin = Code(tree, tree.packages or (tree.package,), tree.name)
             try:
@@ -61,6 +61,10 @@ class _Settler:
     def settled(self, call: CallCheck) -> CallCheck:
         """One finding: open where the plugin changes what is called, guarded where it does not run."""
         module = self._modules.get(call.file)
+        if call.guard is not None:  # behind a test for the version, which the gate leaves unanswered
+            if module is None or not self._live.runs(module, call.line, call.col - 1):
+                return call
+            call = msgspec.structs.replace(call, guard=None)
         if module is not None:
             call = self._without_ruled_out(call, module)
             if not call.drifts:
@@ -163,6 +167,10 @@ class _Settler:
                 for above in lineage[1:]:
                     self._below.setdefault(above.name, []).append(cls)
         return self._below.get(base, [])
+
+
+def _is_unsettled(call: CallCheck) -> bool:
+    return call.guard is None or call.guard.endswith("(a probe)")
 
 
 def _fits(call: CallCheck, names: tuple[str, ...], parameters: tuple) -> bool:  # type: ignore[type-arg]

@@ -40,6 +40,14 @@ class Liveness:
         """Why a place never runs on this version, in the words of the source; None when it may."""
         return self._dead(module, (line, col), 0)
 
+    def runs(self, module: str, line: int, col: int) -> bool:
+        """Whether there are tests around a place and each is known to let it run on this version."""
+        names = self._versions.names_of(module)
+        steps = [s for s, _ in self._way(names, (line, col)) if s is not None] if names is not None else []
+        return bool(steps) and all(
+            names is not None and self._versions.holds(s.test, names, s.scope) == s.wanted for s in steps
+        )
+
     def ruled_out(self, text: str, module: str, line: int, col: int) -> bool:
         """Whether a condition, as text and as it reads at a place, does not hold on this version."""
         names, test = self._versions.names_of(module), _expression(text)
