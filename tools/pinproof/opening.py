@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pinproof import layout
 from pinproof.errors import InputError
-from pinproof.projects import ENGINES
+from pinproof.pins.project import ENGINES
 from pinproof.tree import DiskFiles, Tree, open_tree
 
 # What makes a folder a project even where its packages have no __init__.

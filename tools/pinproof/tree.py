@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal, Protocol
 
 from pinproof.errors import InputError
+from pinproof.names import is_reserved, is_safe
 
 Kind = Literal["git", "plain", "installed", "release"]
 
@@ -38,6 +39,8 @@ class DiskFiles:
         real = Path(os.path.realpath(full))
         if not real.is_relative_to(self._real_root) or not real.is_file():
             return None
+        if any(map(is_reserved, real.relative_to(self._real_root).parts)):
+            return None  # a link into a nested .git, whose config may hold a password
         return real.read_bytes()
 
     def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
@@ -157,18 +160,9 @@ def check_relative(path: str) -> str:
     """`path` itself when it is a plain relative POSIX path that stays inside the tree.
 
     Raises:
-        InputError: it is absolute, climbs out, names .git, or holds a NUL or backslash.
+        InputError: it is not (pinproof.names says what makes it so).
     """
-    parts = PurePosixPath(path).parts
-    bad = (
-        not parts
-        or path.startswith("/")
-        or "\\" in path
-        or "\0" in path
-        or any(part == ".." or part.lower() in (".git", "git~1") for part in parts)
-        or re.match(r"[A-Za-z]:", path) is not None
-    )
-    if bad:
+    if not is_safe(path):
         raise InputError(f"unsafe path {path!r}: a path must be relative and stay inside the tree")
     return path
 

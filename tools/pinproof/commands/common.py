@@ -68,9 +68,7 @@ def tree_or_release(tree: str | None, release: str | None) -> Tree:
 
 
 def engine_tree(path: str | Path, package: str | None = None) -> Tree:
-    """The tree at `path`: whichever known engine it holds, else the project that is built on one.
-
-    `package` names another import package.
+    """The tree at `path`, whichever known engine it holds; `package` names another import package.
 
     Raises:
         InputError: there is nothing there, or no engine in it.
@@ -78,9 +76,15 @@ def engine_tree(path: str | Path, package: str | None = None) -> Tree:
     if package is not None:
         return open_tree(path, package=package)
     from pinproof.contract.watch.watchlist import engines
-    from pinproof.opening import open_any
 
-    return open_any(path, engines())
+    for name in engines():
+        try:
+            return open_tree(path, package=name)
+        except InputError:
+            if not Path(path).is_dir():
+                raise
+    known = " or ".join(engines())
+    raise InputError(f"{path} is no {known} tree", hint="--package NAME for another engine")
 
 
 def add_libraries(parser: argparse.ArgumentParser) -> None:

@@ -9,11 +9,10 @@ from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
+from pinproof.pins.byproject import by_project
 from pinproof.pins.model import Pin
 from pinproof.pins.places import Form, Place, Variable, places
-from pinproof.pins.project import engine_pins, own_number
 from pinproof.pins.requirement import project_pins, requirement
-from pinproof.projects import ENGINES
 from pinproof.tree import Tree, metadata_path
 
 _CMAKE_SET = re.compile(r'^[ \t]*set\(\s*(\w+)\s+"([^"\n]{1,300})"', re.MULTILINE)
@@ -39,7 +38,7 @@ def read_pins(tree: Tree, *, only: Only = None) -> list[Pin]:
     Raises:
         InputError: pyproject.toml is no TOML.
     """
-    stated = tree if tree.project is None else dataclasses.replace(tree, files=tree.project_files)
+    stated = tree if tree.project is None else dataclasses.replace(tree, files=tree.project)
     found = [
         _limited(pin, place)
         for place in places(tree.package)
@@ -47,10 +46,7 @@ def read_pins(tree: Tree, *, only: Only = None) -> list[Pin]:
         for pin in _READERS[place.form](stated, path, place, only)
         if only is None or pin.library in only
     ]
-    found += engine_pins(tree, only)
-    known = {pin.library for pin in found} | {tree.package, *tree.packages}
-    asked = [e for e in ENGINES if e not in known and (only is None or e in only)]
-    found += [pin for engine in asked for pin in [own_number(tree, engine)] if pin is not None]
+    found += by_project(tree, found, only)
     return sorted(found, key=lambda pin: (pin.library, pin.file, pin.line))
 
 
@@ -144,11 +140,15 @@ def _requirements(tree: Tree, path: str, place: Place, only: Only) -> Iterator[P
 
 
 def _pyproject(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]:
-    yield from project_pins(tree.read_text(path) or "", path, only)
+    yield from project_pins(_project_text(tree, path), path, only)
+
+
+def _project_text(tree: Tree, path: str) -> str:
+    return (tree.project_files.read(path) or b"").decode(errors="replace")
 
 
 def _metadata(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]:
-    text = (tree.read_text(path) or "").split("\n\n", 1)[0]
+    text = _project_text(tree, path).split("\n\n", 1)[0]
     for match in _REQUIRES_DIST.finditer(text):
         pin = requirement(match[1], path, _line(text, match.start()), only)
         if pin is not None:

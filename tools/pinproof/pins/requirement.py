@@ -13,7 +13,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXTRA = re.compile(r"""\bextra\s*==\s*["']([^"']{1,80})["']""")
 # `name @ https://host/name-0.25.1+cu129-cp38-abi3-linux_x86_64.whl`: the wheel's name says its version.
 _WHEEL = re.compile(r"/[A-Za-z0-9_.]+-([0-9][0-9a-z.]*)(?:(?:\+|%2[Bb])[^-/]*)?-[^/]*\.whl(?:[#?]|$)")
-_DEPENDENCIES = re.compile(r'dependencies(?:"?\s*=|\s*[\].])')
+_DEPENDENCIES = re.compile(r'dependenc(?:ies(?:"?\s*=|\s*[\].])|y-groups\s*[\].])')
 # The machine whose builds the watched signatures are of: a marker that is false there speaks of another.
 _MACHINE = {
     "implementation_name": "cpython", "implementation_version": "3.12.0", "os_name": "posix",
@@ -39,10 +39,10 @@ def requirement(text: str, path: str, line: int, only: Collection[str] | None) -
     exact = len(specs) == 1 and specs[0].operator == "==" and not specs[0].version.endswith(".*")
     # A local version (0.30.0+cpu) is a build of the public one, which is what the index has.
     spec = specs[0].version.split("+", 1)[0] if exact else str(wanted.specifier) or "any"
+    reach, when = _reach(wanted.marker)
     if wanted.url is not None and (wheel := _WHEEL.search(wanted.url)):
         return Pin(library=canonical(wanted.name), spec=wheel[1], exact=True, file=path, line=line,
-                   reach=_reach(wanted.marker)[0], when=_reach(wanted.marker)[1])  # fmt: skip
-    reach, when = _reach(wanted.marker)
+                   reach=reach, when=when)  # fmt: skip
     return Pin(library=canonical(wanted.name), spec=spec, exact=exact, file=path, line=line,
                repo=wanted.url, reach=reach, when=when)  # fmt: skip
 
@@ -87,12 +87,17 @@ def _stated(text: str, path: str) -> Iterator[tuple[str, str | None]]:
     from pinproof.toml import tomllib
 
     try:
-        project = tomllib.loads(text).get("project", {})
+        table = tomllib.loads(text)
+        project = table.get("project", {})
         for value in project.get("dependencies", []):
             yield str(value), None
         for extra, values in project.get("optional-dependencies", {}).items():
             for value in values:
                 yield str(value), extra
+        for group, values in table.get("dependency-groups", {}).items():
+            for value in values:
+                if isinstance(value, str):  # else it includes another group
+                    yield value, group
     except (tomllib.TOMLDecodeError, RecursionError, AttributeError, TypeError) as error:
         raise InputError(f"{path} cannot be read for its pins: {error}") from error
 

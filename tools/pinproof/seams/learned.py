@@ -12,7 +12,7 @@ import msgspec
 
 from pinproof.contract.model import CallCheck, Drift, LibraryUsed, Report
 from pinproof.errors import PinproofError
-from pinproof.projects import ENGINES
+from pinproof.pins.project import ENGINES
 from pinproof.seams.code import Code, Found, FunctionNode, World, own_member
 from pinproof.seams.liveness import Liveness
 from pinproof.seams.overrides import classes, is_property, signature
@@ -56,7 +56,7 @@ class _Settler:
         self._live = Liveness(world, self._versions)
         self._modules = {path: name for name in world.plugin.names() for path in [world.plugin.path(name)]}
         self._put: dict[str, Placed] | None = None
-        self._below: dict[str, list[Found]] | None = None
+        self._below: dict[str, list[tuple[Found, list[Found]]]] = {}
 
     def settled(self, call: CallCheck) -> CallCheck:
         """One finding: open where the plugin changes what is called, guarded where it does not run."""
@@ -146,7 +146,7 @@ class _Settler:
             d.kind in ("missing-attribute", "missing-module") for d in call.drifts
         ):
             return self._has_below(call, base, name) if base.kind == "class" else None
-        for cls in self._subclasses(base.name):
+        for cls in self._subclasses(base.name, name):
             member = own_member(cls, name)
             if isinstance(member, FunctionNode) and not is_property(member) and cls.module is not None:
                 taken = signature(member, f"{cls.module.path}:{member.lineno}", name)
@@ -155,18 +155,16 @@ class _Settler:
         return None
 
     def _has_below(self, call: CallCheck, base: Found, name: str) -> str | None:
-        for cls in self._subclasses(base.name):
+        for cls in self._subclasses(base.name, name):
             if own_member(cls, name) is not None:
                 return f"{cls.name.rpartition('.')[2]} of the plugin has it"
         return None
 
-    def _subclasses(self, base: str) -> list[Found]:
-        if self._below is None:
-            self._below = {}
-            for cls, lineage in classes(self._world):
-                for above in lineage[1:]:
-                    self._below.setdefault(above.name, []).append(cls)
-        return self._below.get(base, [])
+    def _subclasses(self, base: str, name: str) -> list[Found]:
+        """The plugin's classes below `base`, of modules that speak of `name`."""
+        if name not in self._below:
+            self._below[name] = list(classes(self._world, name.encode()))
+        return [cls for cls, lineage in self._below[name] if any(above.name == base for above in lineage[1:])]
 
 
 def _is_unsettled(call: CallCheck) -> bool:

@@ -11,7 +11,7 @@ from pinproof.contract.watch.watchlist import Watched, shipped
 from pinproof.errors import CannotCheck, InputError
 from pinproof.opening import open_any
 from pinproof.pins import Pin, find_pin, read_pins
-from pinproof.projects import ENGINES, project
+from pinproof.pins.project import ENGINES, project
 from pinproof.releases import parse_release, release_tree
 from pinproof.seams.bump import Row, rows
 from pinproof.seams.code import Code

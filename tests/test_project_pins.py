@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pinproof.errors import InputError
 from pinproof.opening import open_any
 from pinproof.pins import Pin, find_pin, read_pins
-from pinproof.projects import project
+from pinproof.pins.project import project
 
 
 def pin_of(root: Path, engine: str = "vllm", **files: str) -> Pin | None:
@@ -70,6 +71,14 @@ def test_a_requirement_comes_before_an_image(tmp_path: Path) -> None:
     assert (pin.spec, pin.file) == ("0.28.0", "requirements.txt")
 
 
+def test_an_extra_is_read_and_comes_after_what_every_install_brings(tmp_path: Path) -> None:
+    text = '[project]\nname = "p"\ndependencies = ["vllm>=0.28"]\n'
+    text += '[project.optional-dependencies]\nx = ["vllm==0.1"]\n'
+    pin = pin_of(tmp_path, **{PYPROJECT: text})
+    assert pin is not None
+    assert (pin.spec, pin.reach) == (">=0.28", "always")
+
+
 PLUGIN = '[project]\nname = "{name}"\nversion = "{version}"\n{groups}'
 GROUP = '[project.entry-points."vllm.platform_plugins"]\nx = "a:register"\n'
 
@@ -97,6 +106,12 @@ def test_entry_points_say_whose_plugin_a_project_is(tmp_path: Path) -> None:
     assert (found.plugin_of, found.groups) == (("vllm",), ("vllm.platform_plugins",))
 
 
-@pytest.mark.parametrize("text", ["[project\n", "project = 1\n", "\xff"])
-def test_a_pyproject_that_cannot_be_read_states_nothing(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize("text", ["project = 1\n", "\xff"])
+def test_a_pyproject_without_requirements_states_nothing(tmp_path: Path, text: str) -> None:
     assert pin_of(tmp_path, **{PYPROJECT: text}) is None
+
+
+@pytest.mark.parametrize("text", ["[project\ndependencies = []\n", "[project]\ndependencies = 3\n"])
+def test_a_pyproject_that_cannot_be_read_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match=r"pyproject\.toml cannot be read"):
+        pin_of(tmp_path, **{PYPROJECT: text})
