@@ -72,6 +72,11 @@ def test_the_markdown_is_written_and_printed(plugin: Path, capsys: pytest.Captur
     assert "3 places break, 0 to read again." in text
 
 
+def test_the_newest_release_is_looked_up(plugin: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bump", "vllm==newest", str(plugin), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["to"] == "0.9.0"
+
+
 def test_a_step_that_breaks_nothing_passes(plugin: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bump", "vllm==0.8.1", str(plugin)]) == 0
     assert "Nothing that was looked at breaks." in capsys.readouterr().out

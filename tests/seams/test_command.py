@@ -63,11 +63,12 @@ VERSION_IS = (
         ("from plug.v import version_is\nfrom vllm.a import f\nkw = {} if version_is('0.8.0') else {'y': 1}\nf(1, **kw)\n", []),
         ("from vllm.a import Client\n\n\nclass Mine(Client):\n    def generate(self, n, more):\n        return n\n\n\ndef go(c: Client):\n    c.generate(1, more=2)\n", []),
         ("from vllm.a import Client\n\n\ndef go(c: Client):\n    c.generate(1, more=2)\n", [5]),
+        ("from vllm.gone import x\n", [1]),
     ],
     ids=[
         "a-wrong-call", "a-missing-member", "a-member-the-plugin-adds", "a-function-the-plugin-replaces",
         "not-on-this-version", "on-this-version", "conditional-expression", "early-return",
-        "a-function-used-on-another-version-only", "a-dict-by-version", "a-subclass-takes-it", "no-subclass",
+        "a-function-used-on-another-version-only", "a-dict-by-version", "a-subclass-takes-it", "no-subclass", "a-missing-module",
     ],
 )  # fmt: skip
 def test_what_the_plugin_does_to_its_engine_is_known_to_the_gate(
@@ -76,6 +77,17 @@ def test_what_the_plugin_does_to_its_engine_is_known_to_the_gate(
     write(project, VERSION_IS, "v.py")
     write(project, text)
     assert findings(project, capsys) == lines
+
+
+def test_a_module_that_only_another_version_imports_is_guarded(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project, VERSION_IS, "v.py")
+    write(project, "from vllm.gone import x\n", "later.py")
+    write(
+        project, "from plug.v import version_is\nif not version_is('0.8.0'):\n    from plug.later import x\n"
+    )
+    assert findings(project, capsys) == []
 
 
 def test_seams_passes_and_says_what_it_looked_at(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
   pinproof bump vllm==0.29.0 .
   pinproof bump vllm==0.29.0 --release vllm-omni==0.28.0 -o bump.md
+  pinproof bump vllm==newest .                      newest-pre: release candidates too
   pinproof bump vllm==0.29.0 . --clone ../vllm      with the commit that did it
 
 The pin is what the plugin states; nothing is edited. Exit codes: 0 nothing breaks; 1 something does; 2 bad

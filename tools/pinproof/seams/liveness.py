@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pinproof.contract.syntax.nodes import absolute
 from pinproof.seams.code import FunctionNode, World, blocks
 from pinproof.seams.names import Names, Scope, leaves
 from pinproof.seams.versions import Versions
@@ -34,7 +35,7 @@ class Liveness:
     def __init__(self, world: World, versions: Versions) -> None:
         self._world = world
         self._versions = versions
-        self._unused: dict[tuple[str, str], str | None] = {}
+        self._known: dict[tuple[str, str], str | None] = {}
 
     def dead(self, module: str, line: int, col: int) -> str | None:
         """Why a place never runs on this version, in the words of the source; None when it may."""
@@ -71,22 +72,45 @@ class Liveness:
                     return text if step.wanted else f"not ({text})"
             elif scope.parent is names.top and isinstance(scope.node, FunctionNode):
                 function = scope.node.name
-        return self._unused_function(module, function, depth) if function and depth < _DEEPEST else None
+        if depth >= _DEEPEST:
+            return None
+        if function is not None:
+            return self._unused(module, function, self._uses(module, function), depth)
+        return self._unused(module, "", self._imports(module), depth)
 
-    def _unused_function(self, module: str, function: str, depth: int) -> str | None:
-        """Why a function of the module's top is never used on this version."""
+    def _unused(
+        self, module: str, function: str, uses: Iterator[tuple[str, tuple[int, int]]], depth: int
+    ) -> str | None:
+        """Why a function of the module's top, or with no name the module, is never used on this version."""
         key = (module, function)
-        if key not in self._unused:
-            self._unused[key] = None  # while it is looked at: a function that uses itself
+        if key not in self._known:
+            self._known[key] = None  # while it is looked at: a function that uses itself
             reasons: list[str] = []
-            for other, place in self._uses(module, function):
+            for other, place in uses:
                 why = self._dead(other, place, depth + 1)
                 if why is None or len(reasons) > _MOST_USES:
                     return None
                 reasons.append(why)
             if reasons:
-                self._unused[key] = f"{function} is only used where {reasons[0]}"
-        return self._unused[key]
+                self._known[key] = f"{function or module} is only used where {reasons[0]}"
+        return self._known[key]
+
+    def _imports(self, module: str) -> Iterator[tuple[str, tuple[int, int]]]:
+        """Where the plugin's other modules import a module."""
+        parent, _, leaf = module.rpartition(".")
+        for name in self._world.plugin.names():
+            if name == module or leaf.encode() not in self._world.plugin.data(name):
+                continue
+            parsed = self._world.plugin.module(name)
+            for node in ast.walk(parsed.tree) if parsed is not None else ():
+                found = False
+                if isinstance(node, ast.Import):
+                    found = any(alias.name == module for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and parsed is not None:
+                    source = absolute(parsed.name, parsed.package, node.module, node.level)
+                    found = source == module or (source == parent and any(a.name == leaf for a in node.names))
+                if found and isinstance(node, ast.stmt):
+                    yield name, (node.lineno, node.col_offset)
 
     def _uses(self, module: str, function: str) -> Iterator[tuple[str, tuple[int, int]]]:
         word = function.encode()

@@ -12,7 +12,7 @@ from pinproof.errors import CannotCheck, InputError
 from pinproof.opening import open_any
 from pinproof.pins import Pin, find_pin, read_pins
 from pinproof.pins.project import ENGINES, project
-from pinproof.releases import parse_release, release_tree
+from pinproof.releases import parse_release, release_tree, versions
 from pinproof.seams.bump import Row, rows
 from pinproof.seams.code import Code
 from pinproof.seams.examine import Side, examine
@@ -41,9 +41,7 @@ def open_sides(tree: str | None, release: str | None, engine: str | None, moved:
     pin = Side(code, engine_code(name, spec), spec)
     if moved is None:
         return examine(pin)
-    other, version = parse_release(moved, default_project=name)
-    if other != name:
-        raise InputError(f"--with {moved}: the plugin is built on {name}")
+    version = _wanted(moved, name)
     return examine(pin, Side(code, engine_code(name, version), version))
 
 
@@ -65,9 +63,7 @@ def step(tree: str | None, release: str | None, engine: str | None, moved: str) 
         raise InputError("give a TREE or --release, not both")
     plugin = release_tree(*parse_release(release)) if release else open_plugin(tree or ".")
     name, spec = pinned(plugin, engine)
-    other, version = parse_release(moved, default_project=name)
-    if other != name:
-        raise InputError(f"{moved}: the plugin is built on {name}")
+    version = _wanted(moved, name)
     reports = [
         settle(check_tree(plugin, libraries={name: v}, watched=_only(name), cached=True), plugin)
         for v in (spec, version)
@@ -116,6 +112,22 @@ def pinned(plugin: Tree, given: str | None) -> tuple[str, str]:
             hint=f"--library {engines[0]}=VERSION",
         )
     return found.library, _version(found)
+
+
+def _wanted(moved: str, name: str) -> str:
+    """The version that `vllm==0.29.0` names; `newest` and `newest-pre`, with candidates, are looked up.
+
+    Raises:
+        InputError: it is no release, or of another project than `name`.
+        CannotCheck: the package index cannot be reached.
+    """
+    project, _, word = moved.rpartition("==")
+    if word in ("newest", "newest-pre") and project in ("", name):
+        return versions(name, prereleases=word == "newest-pre")[-1]
+    other, version = parse_release(moved, default_project=name)
+    if other != name:
+        raise InputError(f"{moved}: the plugin is built on {name}")
+    return version
 
 
 def _version(pin: Pin) -> str:
