@@ -134,7 +134,7 @@ class Names:
             found = [f"{owner}.{node.attr}" for owner in self.dotted(node.value, scope, depth + 1)]
         elif isinstance(node, ast.Call):
             found = self._call(node, scope, depth)
-        elif isinstance(node, ast.Subscript) and _is_sys_modules(node.value):
+        elif isinstance(node, ast.Subscript) and is_sys_modules(node.value):
             found = self.strings(node.slice, scope, depth + 1)
         elif isinstance(node, ast.IfExp):
             found = [*self.dotted(node.body, scope, depth + 1), *self.dotted(node.orelse, scope, depth + 1)]
@@ -206,7 +206,7 @@ class Names:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in ("import_module", "__import__", "resolve_obj_by_qualname") and node.args:
             return self.strings(node.args[0], scope, depth + 1)
-        if name == "get" and isinstance(node.func, ast.Attribute) and _is_sys_modules(node.func.value):
+        if name == "get" and isinstance(node.func, ast.Attribute) and is_sys_modules(node.func.value):
             return self.strings(node.args[0], scope, depth + 1) if node.args else []
         if name == "getattr" and len(node.args) >= 2:
             owners = self.dotted(node.args[0], scope, depth + 1)
@@ -221,7 +221,8 @@ def leaves(body: list[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
 
 
-def _is_sys_modules(node: ast.expr) -> bool:
+def is_sys_modules(node: ast.expr) -> bool:
+    """Whether an expression is `sys.modules`."""
     return (
         isinstance(node, ast.Attribute) and node.attr == "modules" and getattr(node.value, "id", "") == "sys"
     )
