@@ -64,11 +64,14 @@ VERSION_IS = (
         ("from vllm.a import Client\n\n\nclass Mine(Client):\n    def generate(self, n, more):\n        return n\n\n\ndef go(c: Client):\n    c.generate(1, more=2)\n", []),
         ("from vllm.a import Client\n\n\ndef go(c: Client):\n    c.generate(1, more=2)\n", [5]),
         ("from vllm.gone import x\n", [1]),
+        ("from vllm.a import f\nfound = []\nfor x in range(3):\n    found.append(x)\nif found:\n    f(1, 2)\n", [6]),
+        ("from vllm.a import f\nDEBUG = False\nif DEBUG:\n    f(1, 2)\n", [4]),
+        ("from vllm.a import f\n\n\ndef empty(x):\n    return not []\n\n\nif not empty(1):\n    f(1, 2)\n", [9]),
     ],
     ids=[
         "a-wrong-call", "a-missing-member", "a-member-the-plugin-adds", "a-function-the-plugin-replaces",
         "not-on-this-version", "on-this-version", "conditional-expression", "early-return",
-        "a-function-used-on-another-version-only", "a-dict-by-version", "a-subclass-takes-it", "no-subclass", "a-missing-module",
+        "a-function-used-on-another-version-only", "a-dict-by-version", "a-subclass-takes-it", "no-subclass", "a-missing-module", "a-list-that-fills", "a-setting", "a-helper-about-something-else",
     ],
 )  # fmt: skip
 def test_what_the_plugin_does_to_its_engine_is_known_to_the_gate(

@@ -51,7 +51,8 @@ class Versions:
         self._world = world
         self._names: dict[str, Names] = {}
         self._version = parsed(version)
-        self._memo: dict[tuple[int, str], Any] = {}
+        self._memo: dict[tuple[int, str], tuple[Any, bool]] = {}
+        self._asked = False
         self._running: set[tuple[int, str]] = set()
         self._spent = 0
 
@@ -60,7 +61,9 @@ class Versions:
         if self._version is None:
             return None
         self._spent = 0
-        return self._truth(test, _Frame(names, scope, {}), 0)
+        self._asked = False
+        answer = self._truth(test, _Frame(names, scope, {}), 0)
+        return answer if self._asked else None  # what asks nothing of the engine is decided when it runs
 
     def _truth(self, test: ast.expr, frame: _Frame, depth: int) -> bool | None:
         value = self._value(test, frame, depth)
@@ -129,17 +132,23 @@ class Versions:
             return _UNKNOWN
         key = (id(scope), node.id)
         if key in self._memo and not frame.given:
-            return self._memo[key]
+            known, asked = self._memo[key]
+            self._asked = self._asked or asked
+            return known
         if key in self._running:  # version = version.split("+")[0]
             return _UNKNOWN
         self._running.add(key)
+        before, self._asked = self._asked, False
         values = self._candidates(node.id, scope, frame, depth)
         self._running.discard(key)
+        asked, self._asked = self._asked, before or self._asked
         found = values[0] if len(values) == 1 else _UNKNOWN
         if any(value is self._version for value in values):
             found = self._version
+        if not asked and not isinstance(found, str):
+            found = _UNKNOWN  # `found = []` says how a variable begins, not what it is later
         if not frame.given and self._spent <= _BUDGET:
-            self._memo[key] = found
+            self._memo[key] = found, asked
         return found
 
     def _candidates(self, name: str, scope: Scope, frame: _Frame, depth: int) -> list[Any]:
@@ -151,6 +160,7 @@ class Versions:
             if any(answer is not None and answer != wanted for answer, wanted in answers):
                 continue
             if isinstance(value, str) and self._is_gone(value) and len(scope.values[name]) > 1:
+                self._asked = True
                 continue  # this import fails, and a handler or another branch binds the name
             made = (
                 self._imported(value, depth)
@@ -178,6 +188,7 @@ class Versions:
     def _imported(self, full: str, depth: int) -> Any:
         """The engine's own version, or a flag that another module of the plugin sets."""
         if self._world.is_engine(full):
+            self._asked = True
             if full.rpartition(".")[2] in _VERSION_NAMES:
                 return self._version
             return _PRESENT if self._world.find(full).kind in ("class", "function", "module") else _UNKNOWN
@@ -218,6 +229,7 @@ class Versions:
             value = self._value(node.args[0], frame, depth + 1)
             return parsed(value) or _UNKNOWN if isinstance(value, str) else value
         if called == "version" and node.args and isinstance(node.args[0], ast.Constant):
+            self._asked = True
             return self._version if node.args[0].value in self._world.engine.packages else _UNKNOWN
         if isinstance(node.func, ast.Attribute) and called in ("split", "strip", "partition"):
             owner = self._value(node.func.value, frame, depth + 1)
@@ -238,6 +250,7 @@ class Versions:
         if len(owners) != 1 or len(wanted) != 1 or not self._world.is_engine(owners[0]):
             return _UNKNOWN
         kind = self._world.find(f"{owners[0]}.{wanted[0]}").kind
+        self._asked = True
         return _UNKNOWN if kind == "open" else kind != "absent"
 
     def _helper(self, module: str, node: FunctionNode, call: ast.Call, frame: _Frame, depth: int) -> Any:
