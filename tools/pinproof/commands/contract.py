@@ -4,26 +4,32 @@
   pinproof contract --release vllm==0.33.0 --with flashinfer-python==0.7.4
   pinproof contract TREE --library deep_gemm=~/DeepGEMM --sarif > contract.sarif
   pinproof contract --files vllm/a.py vllm/b.py
+  pinproof contract TREE --explain 24036506bf
+  pinproof contract TREE --witness 24036506bf | python -
 
-Exit codes: 0 every call that could be decided fits; 1 a call fails; 2 bad input; 5 a pinned library's
-signatures could not be had, so its calls were not checked.
+Exit codes: 0 every call that could be decided fits; 1 a call fails, and nothing else; 2 bad input; 5 no
+call fails, but something that may matter was not looked at: signatures of a pinned library, a file, pins
+that contradict each other, or not one call could be bound.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinproof.console import emit_json, note
+from pinproof.console import emit_json, note, say
 from pinproof.contract.model import Report
 from pinproof.contract.watch.watchlist import Watched
-from pinproof.errors import Exit, InputError
+from pinproof.errors import CannotCheck, Exit, InputError
 from pinproof.tree import Tree
 
 if TYPE_CHECKING:
+    from pinproof.contract.moved import Moved
     from pinproof.contract.output.findings import Finding
+    from pinproof.contract.output.policy import Outcome
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,11 +50,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--library", action="append", default=[], metavar="NAME=SPEC",
         help="take this library from SPEC: a version, a folder, a wheel, a snapshot file, git+URL@COMMIT, "
         "or the engine release that vendors it (vllm==0.28.0)")  # fmt: skip
-    add("--with", dest="moved", metavar="NAME==V", help="what would break if the pin moved to V")
+    add("--with", dest="moved", action="append", default=[], metavar="NAME==V",
+        help="what would break if the pin moved to V; several move together")  # fmt: skip
     add("--watch", type=Path, metavar="FILE", help="a watch list (TOML) to add to the shipped one")
     add("--files", nargs="+", metavar="F", help="check the calls in these files only")
     add("--include-guarded", action="store_true", help="show drift behind a guard too")
-    add("--explain", metavar="ID", help="tell all about one finding")
+    add("--explain", metavar="ID", help="tell all about one finding (with --json for machines)")
+    add("--witness", metavar="ID", help="print a program that dies as the call of this finding will")
+    add("--baseline", type=Path, metavar="FILE", help="show only what is not in FILE (an earlier --json)")
+    add("--config", type=Path, metavar="FILE", help="settings instead of the tree's pinproof.toml")
     add("--no-cache", action="store_true", help="decide everything anew")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON for machines")
@@ -65,68 +75,160 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from datetime import date
+
+    from pinproof.commands.common import parse_libraries
     from pinproof.contract.check import check_tree
-    from pinproof.contract.output import render
+    from pinproof.contract.moved import move
     from pinproof.contract.output.findings import findings
-    from pinproof.contract.watch.watchlist import load
+    from pinproof.contract.output.policy import outcome
+    from pinproof.contract.watch.settings import load_settings
+    from pinproof.contract.watch.watchlist import load, merged
 
-    watched = load(args.watch)
     tree = _tree(args)
-    overrides = _overrides(args.library, watched)
+    settings = load_settings(tree, args.config)
+    watched = merged(load(args.watch), settings.library)
+    overrides = parse_libraries(args.library, watched)
+    moves = _moves(args.moved, watched)
+    _resolve({**overrides, **moves}, watched)
     files = _files(args.files, tree) if args.files else None
-    report = check_tree(tree, files=files, libraries=overrides, watched=watched, cached=not args.no_cache)
-    if args.moved:
-        report = _moved(args.moved, report, tree, watched, overrides, files, cached=not args.no_cache)
-    found = findings(report.calls, guarded=args.include_guarded)
-    if args.explain:
-        if not render.explain(report, args.explain):
-            raise InputError(f"no finding has the id {args.explain!r} in this run")
-        return Exit.OK
-    if args.json:
-        emit_json("pinproof.contract/1", render.machine(report, found))
-    elif args.sarif:
-        _print_sarif(_from_here(found, tree))
-    elif args.github:
-        render.github(_from_here(found, tree))
+    baseline = _baseline(args.baseline) if args.baseline else frozenset()
+    moved = None
+    if moves:
+        moved = move(tree, moves, files=files, libraries=overrides, watched=watched,
+                     cached=not args.no_cache, guarded=args.include_guarded)  # fmt: skip
+        report, found = moved.report, list(moved.broken)
     else:
-        render.people(report, found)
-    return _exit_code(report, quiet=not (args.sarif or args.github))
+        report = check_tree(tree, files=files, libraries=overrides, watched=watched, cached=not args.no_cache)
+        found = findings(report.calls, guarded=args.include_guarded)
+    if args.explain or args.witness:
+        return _one(args, report, tree)
+    whole = files is None and moved is None
+    result = outcome(report, found, settings, baseline=baseline, today=date.today(), whole=whole)
+    _show(args, report, result, tree, moved)
+    return result.exit
 
 
-def _exit_code(report: Report, *, quiet: bool) -> int:
-    missing = [u for u in report.unchecked if u.pinned]
-    if not quiet:
-        for unchecked in missing:
-            note(f"cannot check {unchecked.library}: {unchecked.reason}\n  -> {unchecked.hint}")
-    if report.failing:
-        return Exit.FAILED
-    return Exit.SKIPPED if missing else Exit.OK
+def _show(args: argparse.Namespace, report: Report, result: Outcome, tree: Tree, moved: Moved | None) -> None:
+    from pinproof.contract.output import render
+
+    if args.json:
+        data = render.machine(report, result)
+        if moved is not None:
+            import msgspec
+
+            data["already"], data["mended"] = (
+                msgspec.to_builtins(moved.already), msgspec.to_builtins(moved.mended)
+            )  # fmt: skip
+        emit_json("pinproof.contract/1", data)
+    elif args.sarif:
+        _print_sarif(_from_here(list(result.shown), tree), result.unproved)
+    elif args.github:
+        import msgspec
+
+        render.github(msgspec.structs.replace(result, shown=tuple(_from_here(list(result.shown), tree))))
+    else:
+        render.people(report, result)
+        for line in _difference(moved) if moved is not None else ():
+            say(line)
+    if args.sarif or args.github:
+        for line in (*result.unproved, *result.notes):
+            note(line)
+
+
+def _difference(moved: Moved) -> Iterator[str]:
+    """What does not break by the move, but is worth knowing."""
+    if moved.already:
+        yield f"{len(moved.already)} fail there too, and already as it is pinned now:"
+        yield from (f"  {f.file}:{f.line}: {f.code} {f.message} ({f.id})" for f in moved.already)
+    if moved.mended:
+        yield f"{len(moved.mended)} fail as it is pinned now and would not then:"
+        yield from (f"  {f.file}:{f.line}: {f.code} {f.message} ({f.id})" for f in moved.mended)
+
+
+def _one(args: argparse.Namespace, report: Report, tree: Tree) -> int:
+    """Tell all about one finding, or print its witness."""
+    from pinproof.contract.output import render, witness
+    from pinproof.contract.output.findings import numbered
+
+    wanted = args.explain or args.witness
+    if args.witness:
+        for call, finding in numbered(report.calls):
+            if finding.id == wanted:
+                made, what = witness.failing(call, tree)
+                if made is None:
+                    raise CannotCheck(what)
+                note(what)
+                sys.stdout.write(made.program)
+                return Exit.OK
+    elif (told := render.explained(report, wanted)) is not None:
+        if args.json:
+            emit_json("pinproof.finding/1", told)
+        else:
+            render.explain(told)
+        return Exit.OK
+    raise InputError(f"no finding has the id {wanted!r} in this run")
 
 
 def _tree(args: argparse.Namespace) -> Tree:
+    from dataclasses import replace
+
     from pinproof.commands.common import engine_tree
     from pinproof.releases import parse_release, release_tree
 
     if args.release:
         if args.tree:
             raise InputError("give a TREE or --release, not both")
-        return release_tree(*parse_release(args.release))
+        tree = release_tree(*parse_release(args.release))
+        if args.package and tree.read(f"{args.package}/__init__.py") is None:
+            raise InputError(f"{tree.name} holds no package {args.package}")
+        return replace(tree, package=args.package) if args.package else tree
     path = args.tree or ("." if args.files else None)
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
     return engine_tree(path, args.package)
 
 
-def _overrides(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:
+def _moves(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:
     from pinproof.contract.watch.watchlist import find
 
     found: dict[str, str] = {}
-    for item in given:
-        name, _, spec = item.partition("=")
-        if not spec:
-            raise InputError(f"--library {item!r}: write NAME=SPEC")
-        found[find(watched, name).name] = str(Path(spec).expanduser()) if spec.startswith("~") else spec
+    for wish in given:
+        name, _, version = wish.partition("==")
+        if not version:
+            raise InputError(f"--with {wish!r}: write NAME==V")
+        library = find(watched, name).name
+        if library in found:
+            raise InputError(f"--with names {library} twice: {found[library]} and {version}")
+        found[library] = version
     return found
+
+
+def _resolve(given: Mapping[str, str], watched: tuple[Watched, ...]) -> None:
+    """Look each wish of the user up before any work is done, so that a wrong one says so at once.
+
+    Raises:
+        InputError: there is no such version, file or folder. What is out of reach is no error here.
+    """
+    import contextlib
+
+    from pinproof.contract.sources import fetching
+    from pinproof.contract.watch.watchlist import find
+
+    for name, spec in given.items():
+        with contextlib.suppress(CannotCheck):
+            fetching.from_spec(find(watched, name), spec)
+
+
+def _baseline(path: Path) -> frozenset[str]:
+    """The ids of the findings in an earlier run's --json."""
+    import json
+
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        return frozenset(str(finding["id"]) for finding in data["findings"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"--baseline {path}: not the output of --json ({error!r})") from error
 
 
 def _files(given: list[str], tree: Tree) -> list[str]:
@@ -143,40 +245,6 @@ def _files(given: list[str], tree: Tree) -> list[str]:
     return found
 
 
-def _moved(
-    wish: str,
-    now: Report,
-    tree: Tree,
-    watched: tuple[Watched, ...],
-    overrides: Mapping[str, str],
-    files: list[str] | None,
-    *,
-    cached: bool,
-) -> Report:
-    """The report with one library moved, less what fails already."""
-    import msgspec
-
-    from pinproof.contract.check import check_tree
-    from pinproof.contract.watch.watchlist import find
-
-    name, _, version = wish.partition("==")
-    if not version:
-        raise InputError(f"--with {wish!r}: write NAME==V")
-    library = find(watched, name).name
-    then = check_tree(
-        tree, files=files, libraries={**overrides, library: version}, watched=watched, cached=cached
-    )
-    already = {(c.file, c.line, c.col, c.callee) for c in now.failing}
-    then.calls = [
-        c for c in then.calls if c.library == library and (c.file, c.line, c.col, c.callee) not in already
-    ]
-    then.libraries = [
-        msgspec.structs.replace(u, source="given as --with") for u in then.libraries if u.library == library
-    ]
-    then.unchecked = [u for u in then.unchecked if u.library == library]
-    return then
-
-
 def _from_here(found: list[Finding], tree: Tree) -> list[Finding]:
     """Findings with paths from the working folder, where it holds the tree: what code scanning expects."""
     import msgspec
@@ -189,11 +257,10 @@ def _from_here(found: list[Finding], tree: Tree) -> list[Finding]:
     return [msgspec.structs.replace(item, file=(below / item.file).as_posix()) for item in found]
 
 
-def _print_sarif(found: list) -> None:  # type: ignore[type-arg]
-    import sys
-
+def _print_sarif(found: list[Finding], unproved: Sequence[str]) -> None:
     import msgspec
 
     from pinproof.contract.output import sarif
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(sarif.log(found)), indent=2).decode() + "\n")
+    log = msgspec.json.encode(sarif.log(found, unproved))
+    sys.stdout.write(msgspec.json.format(log, indent=2).decode() + "\n")

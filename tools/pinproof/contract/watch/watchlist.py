@@ -110,6 +110,11 @@ def load(extra: Path | None = None) -> tuple[Watched, ...]:
     return tuple(found.values())
 
 
+def merged(watched: tuple[Watched, ...], more: tuple[Watched, ...]) -> tuple[Watched, ...]:
+    """A list with further entries; one of the same name replaces the other."""
+    return tuple({library.name: library for library in (*watched, *more)}.values())
+
+
 def find(watched: tuple[Watched, ...], name: str) -> Watched:
     """The watched library of this name (or distribution name).
 
