@@ -256,4 +256,4 @@ def test_offline_sends_nothing_and_says_what_is_missing(monkeypatch: pytest.Monk
     with pytest.raises(CannotCheck, match="offline: which releases of vllm there are is not in the cache"):
         pick("vllm", "1.0", "wheel")
     with IndexSession() as session, pytest.raises(requests.ConnectionError):
-        session.get("https://pypi.org/simple/")
+        session.get("https://packages.example/simple/")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pinproof.index.said import Place, place
-from pinproof.index.settings import PYPI, read
+from pinproof.index.said import place
+from pinproof.index.settings import pypi, read
 
 A, B, C = (f"https://{name}.example/simple" for name in "abc")
 
@@ -32,7 +32,7 @@ def urls(home: Path, **more: str) -> list[list[str]]:
 
 def test_nothing_said_is_pypi(home: Path) -> None:
     said = read(env(home, PIP_CONFIG_FILE="/dev/null"))
-    assert said.groups == ((Place(PYPI),),)
+    assert said.groups == ((pypi(),),)
     assert said.fingerprint() == ""
 
 
@@ -59,7 +59,7 @@ def test_a_named_file_of_pip_goes_over_the_others_and_dev_null_means_none(home: 
     write(home / ".config/pip/pip.conf", f"[global]\nindex-url = {A}\n")
     named = write(home / "named.conf", f"[global]\nindex-url = {B}\n")
     assert urls(home, PIP_CONFIG_FILE=str(named)) == [[B]]
-    assert urls(home, PIP_CONFIG_FILE="/dev/null") == [[PYPI]]
+    assert urls(home, PIP_CONFIG_FILE="/dev/null") == [[pypi().url]]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_named_file_of_pip_goes_over_the_others_and_dev_null_means_none(home: 
 def test_each_way_to_say_it_in_uv_toml_counts(home: Path, text: str) -> None:
     write(home / ".config/uv/uv.toml", text)
     assert urls(home) == [[A]]
-    assert urls(home, UV_NO_CONFIG="1") == [[PYPI]]
+    assert urls(home, UV_NO_CONFIG="1") == [[pypi().url]]
 
 
 def test_a_file_of_the_working_folder_is_not_read(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_a_file_of_the_working_folder_is_not_read(home: Path, monkeypatch: pytes
     write(home / "tree/pyproject.toml", f'[tool.uv]\nindex-url = "{A}"\n')
     write(home / "tree/pip.conf", f"[global]\nindex-url = {A}\n")
     monkeypatch.chdir(home / "tree")
-    assert urls(home) == [[PYPI]]
+    assert urls(home) == [[pypi().url]]
 
 
 def test_uvs_extra_indexes_are_asked_before_and_one_by_one_pips_together(home: Path) -> None:
@@ -140,6 +140,6 @@ def test_a_broken_file_never_stops_a_run(home: Path, text: str) -> None:
 
 
 def test_what_one_index_said_is_not_remembered_for_another(home: Path) -> None:
-    prints = {read(env(home, PIP_INDEX_URL=url)).fingerprint() for url in (A, B, PYPI)}
+    prints = {read(env(home, PIP_INDEX_URL=url)).fingerprint() for url in (A, B, pypi().url)}
     assert len(prints) == 3
     assert "" in prints

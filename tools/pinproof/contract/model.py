@@ -12,8 +12,9 @@ ParameterKind = Literal[
     "positional-only", "positional-or-keyword", "var-positional", "keyword-only", "var-keyword"
 ]
 DriftKind = Literal[
-    "unexpected-keyword", "missing-required", "too-many-positional", "missing-attribute", "missing-module"
-]
+    "unexpected-keyword", "missing-required", "too-many-positional", "result-count", "abstract-method",
+    "missing-attribute", "missing-module",
+]  # fmt: skip
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True):
@@ -53,11 +54,11 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """One way in which a call and a library disagree.
 
-    `names` are the offending keywords, the missing parameters, or the attribute or module that is
-    not there; `nearest` the declared names that read most like them; `when` the condition, in the
-    words of the source, under which the argument is passed at all (None: always); `twice` that a keyword
-    is declared, but its parameter is filled by position already; `given` how many arguments are passed by
-    position, where that is what is wrong.
+    `names` are the offending keywords, the missing parameters, the abstract methods left out, or the
+    attribute or module that is not there; `nearest` the declared names that read most like them; `when`
+    the condition, in the words of the source, under which the argument is passed at all (None: always);
+    `twice` that a keyword is declared, but its parameter is filled by position already; `given` how many
+    arguments are passed by position, where that is what is wrong.
     """
 
     kind: DriftKind

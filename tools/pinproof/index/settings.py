@@ -15,7 +15,13 @@ from functools import lru_cache
 from pinproof.index import pipsettings, uvsettings
 from pinproof.index.said import Place, Said, first, flag
 
-PYPI = "https://pypi.org/simple/"
+
+@lru_cache(maxsize=1)
+def pypi() -> Place:
+    """The public index, which counts where nothing else is said; its address is pypi-simple's to know."""
+    from pypi_simple import PYPI_SIMPLE_ENDPOINT
+
+    return Place(PYPI_SIMPLE_ENDPOINT)
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ class Settings:
         Empty for PyPI alone.
         """
         groups = self.asked()
-        if groups == ((Place(PYPI),),) and not self.find_links:
+        if groups == ((pypi(),),) and not self.find_links:
             return ""
         urls = [[place.url for place in group] for group in (*groups, self.find_links)]
         return hashlib.sha256(repr(urls).encode()).hexdigest()[:12]
@@ -89,7 +95,7 @@ def read(env: Mapping[str, str]) -> Settings:
     pip_files, uv_files = pipsettings.from_files(env), uvsettings.from_files(env)
     pip, uv = pip_env.over(pip_files), uv_env.over(uv_files)
     sources = (pip_env, uv_env, pip_files, uv_files)
-    default = first([said.index for said in sources]) or Place(PYPI)
+    default = first([said.index for said in sources]) or pypi()
     return Settings(
         groups=_groups(default, pip, uv),
         find_links=_unique((*pip.find_links, *uv.find_links)),
