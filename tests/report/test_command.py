@@ -100,7 +100,7 @@ def test_saved_facts_are_rendered_without_looking_anything_up(
     saved = tmp_path / "report.json"
     saved.write_bytes(msgspec.json.encode(report()))
     assert main(["report", "--from", str(saved), "-o", str(tmp_path / "site")]) == 0
-    assert "index.html: " in capsys.readouterr().out
+    assert "index.html: " in capsys.readouterr().err
     assert (tmp_path / "site/contract-deep_gemm.run.html").exists()
 
 

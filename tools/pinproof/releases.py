@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinproof import layout
 from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
 from pinproof.index.trouble import TIMEOUT_S, trouble
 from pinproof.paths import atomic_write, cache_dir
-from pinproof.tree import Tree
+from pinproof.sdistfiles import SdistFiles
+from pinproof.tree import BelowFiles, Files, Tree
 from pinproof.wheelfiles import WheelFiles
 
 if TYPE_CHECKING:
@@ -182,15 +184,26 @@ def _same_version(text: str, wanted: Version) -> bool:
 
 
 def release_tree(project: str, version: str) -> Tree:
-    """A release's wheel as a tree; nothing is downloaded but the files that are read.
+    """A release as a tree: of its wheel only the files that are read are downloaded; else its sdist.
 
     Raises:
         InputError: no such release.
         CannotCheck: the package index cannot be reached.
     """
-    wheel = pick(project, version, "wheel")
+    try:
+        found = pick(project, version, "wheel")
+        whole: Files = WheelFiles(found)
+    except InputError as error:
+        if "no wheel" not in error.message:
+            raise
+        found = pick(project, version, "sdist")
+        whole = SdistFiles(download_sdist(project, version))
     name = re.sub(r"[-.]+", "_", project)
-    return Tree("release", f"{project}=={version}", WheelFiles(wheel), None, name, wheel.version)
+    inside = layout.find(whole.paths("", ".py"), name)
+    files = BelowFiles(whole, inside.folder) if inside.folder else whole
+    return Tree(
+        "release", f"{project}=={version}", files, None, name, found.version, inside.packages, project=whole
+    )
 
 
 def parse_release(spec: str, *, default_project: str = "vllm") -> tuple[str, str]:
@@ -213,22 +226,32 @@ def download_sdist(project: str, version: str) -> Path:
         InputError: no such release, or it has no sdist.
         CannotCheck: the network fails; nothing half-downloaded is ever used.
     """
+    return download(pick(project, version, "sdist"))
+
+
+def download(wanted: Distribution) -> Path:
+    """One file of a release in the cache, downloaded with a progress bar, sha256 verified.
+
+    Raises:
+        InputError: it is not what the index says.
+        CannotCheck: the network fails; nothing half-downloaded is ever used.
+    """
     import requests
 
     from pinproof.index.session import IndexSession
 
-    sdist = pick(project, version, "sdist")
-    target = cache_dir("sdists") / f"{sdist.sha256}.tar.gz"
+    suffix = ".whl" if wanted.filename.endswith(".whl") else ".tar.gz"
+    target = cache_dir("sdists") / f"{wanted.sha256}{suffix}"
     if target.exists():
         return target
-    largest = sdist.size or _LARGEST_SDIST
+    largest = wanted.size or _LARGEST_SDIST
     seen = hashlib.sha256()
     chunks: list[bytes] = []
     try:
         with (
             IndexSession() as session,
-            session.get(sdist.url, stream=True, timeout=TIMEOUT_S) as reply,
-            progress(f"downloading {sdist.filename}", sdist.size, unit="bytes") as bar,
+            session.get(wanted.url, stream=True, timeout=TIMEOUT_S) as reply,
+            progress(f"downloading {wanted.filename}", wanted.size, unit="bytes") as bar,
         ):
             reply.raise_for_status()
             for chunk in reply.iter_content(1 << 18):
@@ -236,14 +259,14 @@ def download_sdist(project: str, version: str) -> Path:
                 chunks.append(chunk)
                 bar.advance(len(chunk))
                 if len(chunks) << 18 > largest + (1 << 18):
-                    raise InputError(f"{sdist.filename} is larger than the index says: not used")
+                    raise InputError(f"{wanted.filename} is larger than the index says: not used")
     except requests.RequestException as error:
         raise trouble(
-            sdist.filename, error, account="broke off while downloading", hint="run the same command again"
+            wanted.filename, error, account="broke off while downloading", hint="run the same command again"
         ) from error
-    if seen.hexdigest() != sdist.sha256:
+    if seen.hexdigest() != wanted.sha256:
         raise InputError(
-            f"{sdist.filename} has sha256 {seen.hexdigest()}, the index says {sdist.sha256}: not used"
+            f"{wanted.filename} has sha256 {seen.hexdigest()}, the index says {wanted.sha256}: not used"
         )
     atomic_write(target, b"".join(chunks))
     return target

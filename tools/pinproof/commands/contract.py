@@ -54,6 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what would break if the pin moved to V; several move together")  # fmt: skip
     add("--watch", type=Path, metavar="FILE", help="a watch list (TOML) to add to the shipped one")
     add("--files", nargs="+", metavar="F", help="check the calls in these files only")
+    add("--hook", nargs="*", metavar="F", help="the files of a commit: a pin file among them has the whole "
+        "tree checked, and held against the pin of HEAD")  # fmt: skip
     add("--include-guarded", action="store_true", help="show drift behind a guard too")
     add("--explain", metavar="ID", help="tell all about one finding (with --json for machines)")
     add("--witness", metavar="ID", help="print a program that dies as the call of this finding will")
@@ -79,6 +81,7 @@ def _run(args: argparse.Namespace) -> int:
 
     from pinproof.commands.common import parse_libraries
     from pinproof.contract.check import check_tree
+    from pinproof.contract.hook import moves
     from pinproof.contract.moved import move
     from pinproof.contract.output.findings import findings
     from pinproof.contract.output.policy import outcome
@@ -89,13 +92,15 @@ def _run(args: argparse.Namespace) -> int:
     settings = load_settings(tree, args.config)
     watched = merged(load(args.watch), settings.library)
     overrides = parse_libraries(args.library, watched)
-    moves = _moves(args.moved, watched)
-    _resolve({**overrides, **moves}, watched)
-    files = _files(args.files, tree) if args.files else None
+    wished = _moves(args.moved, watched)
+    _resolve({**overrides, **wished}, watched)
+    pins, files = _of_commit(args, tree)
+    if files == [] and not pins:
+        return Exit.OK  # the commit holds neither Python nor a pin
     baseline = _baseline(args.baseline) if args.baseline else frozenset()
     moved = None
-    if moves:
-        moved = move(tree, moves, files=files, libraries=overrides, watched=watched,
+    if wished:
+        moved = move(tree, wished, files=files, libraries=overrides, watched=watched,
                      cached=not args.no_cache, guarded=args.include_guarded)  # fmt: skip
         report, found = moved.report, list(moved.broken)
     else:
@@ -104,9 +109,22 @@ def _run(args: argparse.Namespace) -> int:
     if args.explain or args.witness:
         return _one(args, report, tree)
     whole = files is None and moved is None
+    shifted = [move.sentence() for move in moves(tree, pins, found, watched)] if pins else []
     result = outcome(report, found, settings, baseline=baseline, today=date.today(), whole=whole)
     _show(args, report, result, tree, moved)
+    for line in shifted:
+        note(line)
     return result.exit
+
+
+def _of_commit(args: argparse.Namespace, tree: Tree) -> tuple[list[str], list[str] | None]:
+    """The pin files of the commit, and the files to check (None: all of the tree)."""
+    if args.hook is None:
+        return [], _files(args.files, tree) if args.files else None
+    from pinproof.contract.hook import split
+
+    pins, python = split(tree, _files(args.hook, tree))
+    return pins, None if pins else python
 
 
 def _show(args: argparse.Namespace, report: Report, result: Outcome, tree: Tree, moved: Moved | None) -> None:
@@ -174,6 +192,8 @@ def _tree(args: argparse.Namespace) -> Tree:
     from dataclasses import replace
 
     from pinproof.commands.common import engine_tree
+    from pinproof.contract.watch.watchlist import engines
+    from pinproof.opening import open_any
     from pinproof.releases import parse_release, release_tree
 
     if args.release:
@@ -183,10 +203,12 @@ def _tree(args: argparse.Namespace) -> Tree:
         if args.package and tree.read(f"{args.package}/__init__.py") is None:
             raise InputError(f"{tree.name} holds no package {args.package}")
         return replace(tree, package=args.package) if args.package else tree
-    path = args.tree or ("." if args.files else None)
+    path = args.tree or ("." if args.files or args.hook is not None else None)
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
-    return engine_tree(path, args.package)
+    if args.package:
+        return engine_tree(path, args.package) if args.package else open_any(path, engines())
+    return open_any(path, engines())
 
 
 def _moves(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:
@@ -258,9 +280,7 @@ def _from_here(found: list[Finding], tree: Tree) -> list[Finding]:
 
 
 def _print_sarif(found: list[Finding], unproved: Sequence[str]) -> None:
-    import msgspec
-
+    from pinproof.console import json_text
     from pinproof.contract.output import sarif
 
-    log = msgspec.json.encode(sarif.log(found, unproved))
-    sys.stdout.write(msgspec.json.format(log, indent=2).decode() + "\n")
+    sys.stdout.write(json_text(sarif.log(found, unproved)))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_patches
-from pinproof.console import say
+from pinproof.console import note
 from pinproof.errors import Exit, InputError
 
 if TYPE_CHECKING:
@@ -98,4 +98,4 @@ def _write(target: Path, report: Report, url: str) -> None:
     files = render(report, url)
     write_site(target, files)
     size = sum(map(len, files.values()))
-    say(f"{target}/index.html: {len(files)} files, {size / 1000:.0f} KB")
+    note(f"{target}/index.html: {len(files)} files, {size / 1000:.0f} KB")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -101,11 +102,20 @@ def _read_all(callee: str, wanted: Sequence[Wanted], indices: Sequence[int]) -> 
         return
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor, as_completed
+    from concurrent.futures.process import BrokenProcessPool
 
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    left = set(indices)
+    with (
+        contextlib.suppress(BrokenProcessPool),
+        ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool,
+    ):
         running = {pool.submit(_read, callee, wanted[index]): index for index in indices}
         for done in as_completed(running):
-            yield running[done], done.result()
+            column = done.result()
+            left.discard(running[done])
+            yield running[done], column
+    # A helper process that was killed (memory) costs time, not the answer.
+    yield from ((index, _read(callee, wanted[index])) for index in sorted(left))
 
 
 def _read(callee: str, one: Wanted) -> Column:

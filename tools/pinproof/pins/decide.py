@@ -30,7 +30,7 @@ def find_pin(pins: Sequence[Pin], *names: str) -> Pin | None:
 
     What holds for every install comes before what an extra or another platform asks for; what a build
     reads before the metadata that an earlier build wrote (edited sources leave that behind); an exact pin
-    before an open range.
+    before an open range; a requirement before the image that it is run in.
     """
     mine = [pin for name in names for pin in pins if pin.library == name]
     return min(mine, key=_rank, default=None)
@@ -44,8 +44,8 @@ def deciding(pins: Iterable[Pin]) -> dict[str, Pin]:
     return found
 
 
-def _rank(pin: Pin) -> tuple[int, bool, bool]:
-    return _REACH[pin.reach], pin.origin == "metadata", not pin.exact
+def _rank(pin: Pin) -> tuple[int, bool, bool, bool]:
+    return _REACH[pin.reach], pin.origin == "metadata", not pin.exact, pin.origin == "image"
 
 
 def disagreements(pins: Iterable[Pin], only: Collection[str] | None = None) -> list[Disagreement]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-Origin = Literal["build", "metadata"]
+Origin = Literal["build", "image", "metadata"]
 Reach = Literal["always", "extra", "elsewhere"]
 
 
@@ -19,10 +19,11 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
         exact: whether it names one version only.
         file, line: where it stands.
         repo: the git URL for a commit or tag.
-        origin: what a build reads, or the core metadata that an earlier build wrote.
+        origin: what a build reads, the image it is run in, or the core metadata that an earlier build wrote.
         reach: whether it holds for every install on the platform that is checked, only with an extra, or
             only for another platform.
         when: the extra, platform or environment marker under which it holds; None: always.
+        note: what a person should know about how the pin was read.
     """
 
     library: str
@@ -34,6 +35,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     origin: Origin = "build"
     reach: Reach = "always"
     when: str | None = None
+    note: str | None = None
 
     @property
     def bare(self) -> str:

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from msgspec.structs import replace
 
+from pinproof.pins.byproject import by_project
 from pinproof.pins.model import Pin
 from pinproof.pins.places import Form, Place, Variable, places
 from pinproof.pins.requirement import project_pins, requirement
@@ -43,6 +44,7 @@ def read_pins(tree: Tree, *, only: Only = None) -> list[Pin]:
         for pin in _READERS[place.form](tree, path, place, only)
         if only is None or pin.library in only
     ]
+    found += by_project(tree, found, only)
     return sorted(found, key=lambda pin: (pin.library, pin.file, pin.line))
 
 
@@ -136,11 +138,15 @@ def _requirements(tree: Tree, path: str, place: Place, only: Only) -> Iterator[P
 
 
 def _pyproject(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]:
-    yield from project_pins(tree.read_text(path) or "", path, only)
+    yield from project_pins(_project_text(tree, path), path, only)
+
+
+def _project_text(tree: Tree, path: str) -> str:
+    return (tree.project_files.read(path) or b"").decode(errors="replace")
 
 
 def _metadata(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]:
-    text = (tree.read_text(path) or "").split("\n\n", 1)[0]
+    text = _project_text(tree, path).split("\n\n", 1)[0]
     for match in _REQUIRES_DIST.finditer(text):
         pin = requirement(match[1], path, _line(text, match.start()), only)
         if pin is not None:

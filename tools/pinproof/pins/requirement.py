@@ -11,7 +11,7 @@ from pinproof.pins.model import Pin, Reach
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXTRA = re.compile(r"""\bextra\s*==\s*["']([^"']{1,80})["']""")
-_DEPENDENCIES = re.compile(r'dependencies(?:"?\s*=|\s*[\].])')
+_DEPENDENCIES = re.compile(r'dependenc(?:ies(?:"?\s*=|\s*[\].])|y-groups\s*[\].])')
 # The machine whose builds the watched signatures are of: a marker that is false there speaks of another.
 _MACHINE = {
     "implementation_name": "cpython", "implementation_version": "3.12.0", "os_name": "posix",
@@ -24,7 +24,7 @@ _MACHINE = {
 def requirement(text: str, path: str, line: int, only: Collection[str] | None) -> Pin | None:
     """One requirement as a pin; None when it is none, or of a library that is not wanted."""
     named = _NAME.match(text)
-    if named is None or (only is not None and _canonical(named[0]) not in only):
+    if named is None or (only is not None and canonical(named[0]) not in only):
         return None
     # 20 ms to import: not for the lines of other libraries.
     from packaging.requirements import InvalidRequirement, Requirement
@@ -35,13 +35,14 @@ def requirement(text: str, path: str, line: int, only: Collection[str] | None) -
         return None
     specs = list(wanted.specifier)
     exact = len(specs) == 1 and specs[0].operator == "==" and not specs[0].version.endswith(".*")
-    spec = specs[0].version if exact else str(wanted.specifier) or "any"
+    # A local version (0.30.0+cpu) is a build of the public one, which is what the index has.
+    spec = specs[0].version.split("+", 1)[0] if exact else str(wanted.specifier) or "any"
     reach, when = _reach(wanted.marker)
-    return Pin(library=_canonical(wanted.name), spec=spec, exact=exact, file=path, line=line,
+    return Pin(library=canonical(wanted.name), spec=spec, exact=exact, file=path, line=line,
                repo=wanted.url, reach=reach, when=when)  # fmt: skip
 
 
-def _canonical(name: str) -> str:
+def canonical(name: str) -> str:
     """A project's name as the package index normalises it (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -81,12 +82,17 @@ def _stated(text: str, path: str) -> Iterator[tuple[str, str | None]]:
     from pinproof.toml import tomllib
 
     try:
-        project = tomllib.loads(text).get("project", {})
+        table = tomllib.loads(text)
+        project = table.get("project", {})
         for value in project.get("dependencies", []):
             yield str(value), None
         for extra, values in project.get("optional-dependencies", {}).items():
             for value in values:
                 yield str(value), extra
+        for group, values in table.get("dependency-groups", {}).items():
+            for value in values:
+                if isinstance(value, str):  # else it includes another group
+                    yield value, group
     except (tomllib.TOMLDecodeError, RecursionError, AttributeError, TypeError) as error:
         raise InputError(f"{path} cannot be read for its pins: {error}") from error
 

@@ -23,7 +23,7 @@ from pinproof.report.tracks import track
 from pinproof.submit.store import Store
 
 # A page of its own for each: those of the series, then those of the newest findings.
-_MOST_HISTORIES = 8
+_MOST_HISTORIES = 6
 
 
 def gather(

@@ -60,7 +60,9 @@ def _closed(root: str, folder: str, real: str) -> Iterator[tuple[str, str]]:
 
 
 def packages(tree: Tree) -> tuple[str, ...]:
-    """The import packages of a tree: its own on disk, every one that a release's wheel holds."""
+    """The import packages of a tree: those it was found to hold; every one that a release's wheel holds."""
+    if tree.packages:
+        return tree.packages
     if tree.kind != "release":
         return (tree.package,)
     tops = {path.split("/", 1)[0] for path in tree.files.paths("", ".py") if "/" in path}

@@ -12,6 +12,7 @@ from pinproof.console import clean, say
 from pinproof.contract.model import CallCheck, Report
 from pinproof.contract.output.findings import Finding, numbered, pin_findings, spelled
 from pinproof.contract.output.policy import Outcome
+from pinproof.runner import write_command
 
 _MOST_REASONS = 5
 
@@ -134,9 +135,9 @@ def github(outcome: Outcome) -> None:
         title = _property(f"{finding.code} {finding.kind}")
         near = f" (nearest: {', '.join(finding.nearest)})" if finding.nearest else ""
         text = f"{finding.message}{near}; declared in {finding.declared or finding.library}"
-        say(f"::{level} {place},title={title}::{_data(text)}")
+        write_command(f"::{level} {place},title={title}::{_data(text)}")
     for line in (*outcome.unproved, *outcome.notes):
-        say(f"::warning title=not proved::{_data(line)}")
+        write_command(f"::warning title=not proved::{_data(line)}")
 
 
 def _data(text: str) -> str:

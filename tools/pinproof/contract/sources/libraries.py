@@ -123,8 +123,11 @@ class Libraries:
         note: str | None = None,
         incomplete: str | None = None,
     ) -> Library:
+        pin = self.pin(watched)
+        if note is None and pin is not None and watched.name not in self._overrides:
+            note = pin.note
         used = self.used[watched.name] = LibraryUsed(
-            library=watched.name, version=found.version, source=source, pin=self.pin(watched), note=note
+            library=watched.name, version=found.version, source=source, pin=pin, note=note
         )
         return Library(found, used.label, incomplete=incomplete)
 
