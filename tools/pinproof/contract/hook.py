@@ -72,7 +72,11 @@ def moves(
     mine = {name: library.name for library in watched for name in library.pinned_as if name in moved}
     if not mine:
         return
-    known = {finding.id for finding in findings(check_tree(old, watched=watched).calls)}
+    # Only what fails now can be broken by the move: the other files need no second look.
+    failing = sorted({f.file for f in found if f.library in mine.values()})
+    known = (
+        {f.id for f in findings(check_tree(old, files=failing, watched=watched).calls)} if failing else set()
+    )
     breaks = Counter(f.library for f in found if f.fails and f.id not in known)
     for name, library in sorted(mine.items()):
         yield PinMove(library=name, before=moved[name][0], after=moved[name][1], breaks=breaks[library])
