@@ -198,3 +198,10 @@ def test_a_token_in_a_record_never_reaches_the_body(draft: Draft) -> None:
     made = sealed(replace(draft.evidence["compile"], summary="ghp_" + "a" * 36))
     body = render_body(replace(draft, evidence={**draft.evidence, "compile": made}))
     assert "ghp_" not in body
+
+
+@pytest.mark.parametrize("outcome", ["fail", "skip"])
+def test_no_box_rests_on_a_record_that_is_no_pass(draft: Draft, outcome: str) -> None:
+    made = replace(draft.evidence["contract"], outcome=outcome, reason="why")
+    tail = render_body(replace(draft, evidence={**draft.evidence, "contract": made})).split("\n---\n")[-1]
+    assert tail.count("- [x]") == 1

@@ -148,7 +148,7 @@ def test_an_action_without_its_arguments_says_how_it_is_used(
 
 
 def test_keep_stores_what_a_command_ran(patch: Patch, tree: Tree, store: Store) -> None:
-    path = keep(patch, tree, proved(patch, tree)["compile"])
+    path = keep(patch, tree, proved(patch, tree)["compile"]).path
     assert path == store.path(patch, "compile")
     made = load_evidence(store, patch, "compile", datetime.now(timezone.utc))
     assert made is not None

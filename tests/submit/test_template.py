@@ -56,6 +56,18 @@ def test_boxes_are_ticked_only_by_what_holds(policy: Policy) -> None:
     assert list(boxes(TEMPLATE_028, policy, {"contract", "compile"}).values()) == [False] * 4
 
 
+TESTING = "---\n- [ ] **Testing and Validation:** Validates the change.\n"
+PROVED = {"contract", "compile", "pre-commit", "smoke", "tests"}
+
+
+@pytest.mark.parametrize("missing", [None, *sorted(PROVED)])
+def test_the_box_about_testing_needs_every_gate_a_smoke_run_and_a_persons_test(
+    policy: Policy, missing: str | None
+) -> None:
+    assert list(boxes(TESTING, policy, PROVED - {missing}).values()) == [missing is None]
+    assert "tests" in questions_for(parse_template(TESTING), policy)
+
+
 def test_the_box_about_ai_follows_the_persons_answer(policy: Policy) -> None:
     line = "AI assistance was used d"
     assert boxes(TEMPLATE_033, policy, {"assisted"})[line] is True

@@ -48,6 +48,22 @@ class DiskFiles:
             return None  # a link into a nested .git, whose config may hold a password
         return read_regular(real, LARGEST)
 
+    def trouble(self, path: str) -> str | None:
+        """Why something that stands at a path gives no bytes; None when nothing stands there, or it does."""
+        full = self.root / check_relative(path)
+        if not os.path.lexists(full):
+            return None
+        real = Path(os.path.realpath(full))
+        if not real.is_relative_to(self._real_root):
+            return f"a link that leads out of the tree (-> {real})"
+        if not real.is_file():
+            return "not a plain file"
+        try:
+            with real.open("rb"):
+                return None
+        except OSError as error:
+            return f"it cannot be opened: {error.strerror}"
+
     def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
         # Links are not followed: no loops. A list, not recursion: a tree may be a thousand folders deep.
         todo = [under.rstrip("/") + "/" if under else ""]
@@ -140,6 +156,15 @@ class Tree:
     def read(self, path: str) -> bytes | None:
         """The bytes of one file, None when there is none."""
         return self.files.read(path)
+
+    def trouble(self, path: str) -> str | None:
+        """Why something that stands at `path` cannot be read; None when nothing does, or it can."""
+        files = self.files
+        if isinstance(files, OverlayFiles):
+            if path in files.changed:
+                return None
+            files = files.base
+        return files.trouble(path) if isinstance(files, DiskFiles) else None
 
     def read_text(self, path: str) -> str | None:
         """One file as text; bytes that are no UTF-8 are replaced. None when there is none.

@@ -11,6 +11,7 @@ from pinproof.cli import main
 from pinproof.contract.model import Report
 from pinproof.contract.output import gitlab, jobsummary, junit
 from pinproof.contract.output.findings import Finding
+from pinproof.contract.output.policy import Outcome
 from pinproof.patchset.patchfile import Patch
 
 from tests.trees import MODEL, SITU, make_tree
@@ -103,7 +104,8 @@ def test_junit_counts_and_hostile_text_stays_text() -> None:
 
 def test_a_summary_says_how_many_more_there_are_and_holds_no_outside_markup() -> None:
     many = [changed(message="<img src=x> @everyone | [a](b)")] * 60
-    text = jobsummary.document(Report(tree="t", calls=[], libraries=[], unchecked=[]), many)
+    report = Report(tree="t", calls=[], libraries=[], unchecked=[])
+    text = jobsummary.document(report, Outcome(shown=tuple(many)))
     assert "10 more are in the log." in text
     assert "<img" not in text
     row = next(line for line in text.splitlines() if "vllm/a.py:7" in line)

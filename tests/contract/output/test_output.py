@@ -53,7 +53,11 @@ def test_explain_prints_the_signature_and_the_way_there(
     assert contract(tree, "--explain", first["id"]) == 0
     out = capsys.readouterr().out
     assert "deep_gemm.f(a, situ_beta=...)" in out
-    assert "docs/contract-codes/KC101.md" in out
+    assert "pinproof explain KC101" in out
+    assert contract(tree, "--explain", first["id"], "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["finding"]["id"] == first["id"]
+    assert told["signature"] == "deep_gemm.f(a, situ_beta=...)"
 
 
 def test_a_parameter_given_twice_is_said_to_be(tmp_path: Path) -> None:
@@ -182,4 +186,4 @@ def test_every_code_has_its_page() -> None:
     from pinproof.contract.output.findings import CODES
 
     pages = Path(__file__).parents[3] / "docs/contract-codes"
-    assert {page.stem for page in pages.glob("KC[12]*.md")} == set(CODES.values())
+    assert {page.stem for page in pages.glob("KC[125]*.md")} == set(CODES.values())

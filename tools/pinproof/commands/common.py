@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pinproof.errors import InputError
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import find_patch, load_series
 from pinproof.tree import Tree, open_tree
+
+if TYPE_CHECKING:
+    from pinproof.contract.watch.watchlist import Watched
 
 
 def add_patches(parser: argparse.ArgumentParser) -> None:
@@ -129,30 +133,44 @@ def add_libraries(parser: argparse.ArgumentParser) -> None:
 
 
 def libraries(args: argparse.Namespace) -> dict[str, str]:
-    """The --library options as a mapping.
+    """The --library options as a mapping from watched libraries to where their signatures are taken from.
 
     Raises:
-        InputError: one is not NAME=SPEC.
+        InputError: see parse_libraries.
     """
+    from pinproof.contract.watch.watchlist import shipped
+
+    return parse_libraries(args.library, shipped()) if args.library else {}
+
+
+def parse_libraries(given: Iterable[str], watched: tuple[Watched, ...]) -> dict[str, str]:
+    """`NAME=SPEC` items as a mapping; NAME may be the library's or a distribution's.
+
+    Raises:
+        InputError: one is not NAME=SPEC, names no watched library, is given twice, or is a path where
+            nothing is.
+    """
+    from pinproof.contract.watch.watchlist import find
+
     found: dict[str, str] = {}
-    for text in args.library:
+    for text in given:
         name, equals, spec = text.partition("=")
-        if not (name and equals and spec):
+        if not (name and equals and spec.strip("=")):
             raise InputError(
                 f"--library {text!r} is not NAME=SPEC", hint="e.g. --library deep_gemm=../DeepGEMM"
             )
-        found[name] = spec
-    if found:
-        _check_watched(found)
+        library = find(watched, name).name
+        if library in found:
+            raise InputError(f"--library {library} is given twice: {found[library]} and {spec}")
+        found[library] = _existing(library, spec)
     return found
 
 
-def _check_watched(names: Iterable[str]) -> None:
-    """Refuse a library that is not watched: a typo would otherwise go unnoticed."""
-    from pinproof.contract.watch.watchlist import shipped
-
-    known = {watched.name for watched in shipped()}
-    for name in names:
-        if name not in known:
-            hint = f"one of: {', '.join(sorted(known))}"
-            raise InputError(f"--library: {name} is not a watched library", hint=hint)
+def _existing(library: str, spec: str) -> str:
+    """A SPEC, with `~` expanded where it is a path; a version, a release or git+URL stays as it is."""
+    if spec.startswith("git+") or not (spec.startswith((".", "~")) or "/" in spec):
+        return spec
+    path = Path(spec).expanduser()
+    if not path.exists():
+        raise InputError(f"--library {library}={spec}: no such file or folder")
+    return str(path)

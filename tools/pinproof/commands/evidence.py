@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pinproof.gate import GateName
     from pinproof.patchset.patchfile import Patch
     from pinproof.submit.records import EvidenceRecord
+    from pinproof.submit.requirements import Requirement
     from pinproof.submit.store import Store
 
 
@@ -57,12 +58,34 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         import msgspec
 
-        items = [{**msgspec.to_builtins(item), "date": made and made.date} for item, made in rows]
+        items = [
+            {
+                **msgspec.to_builtins(item),
+                "date": made and made.date,
+                "counted": _counted(item, made, store, patch),
+            }
+            for item, made in rows
+        ]
         emit_json("pinproof.evidence-list/1", {"patch": patch.name, "tree": tree.name, "items": items})
     else:
-        shown = [(item.item, item.state, made.date if made else "-", item.why) for item, made in rows]
-        table(("item", "state", "recorded", "why"), shown)
+        shown = [
+            (item.item, item.state, made.date if made else "-", item.why, _counted(item, made, store, patch))
+            for item, made in rows
+        ]
+        table(("item", "state", "recorded", "why", "which run is counted"), shown)
     return Exit.FAILED if any(item.open for item in found) else Exit.OK
+
+
+def _counted(item: Requirement, made: EvidenceRecord | None, store: Store, patch: Patch) -> str:
+    """Which run speaks for a gate, on which tree, and which others lie beside it without a say."""
+    if made is None:
+        return "-"
+    tree = made.tree
+    seen = f" on {tree.package} {tree.version or (tree.commit or '')[:12]}".rstrip() if tree else ""
+    verb = "counted" if item.state in ("met", "failed") else "not counted"
+    others = sorted(path.name for path in store.folder(patch).glob(f"{made.gate}-*.json"))
+    beside = f"; beside it, never counted: {', '.join(others)}" if others else ""
+    return f"{verb}: {made.gate}.json, {made.outcome}{seen}{beside}"
 
 
 def _recorded(store: Store, patch: Patch, item: str, now: datetime) -> EvidenceRecord | None:

@@ -39,7 +39,9 @@ def keep_results(
         if result.outcome == "not-run":
             continue
         try:
-            note(f"recorded {os.path.relpath(keep(patch, tree, result, folder))}")
+            kept = keep(patch, tree, result, folder)
+            place = os.path.relpath(kept.path)
+            note(f"recorded {place}" if kept.written else f"kept {place}: {kept.why}")
         except OSError as error:  # an installed pinproof's own patches may belong to root
             if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
                 raise

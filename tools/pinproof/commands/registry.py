@@ -29,6 +29,7 @@ PLUMBING = {
     "report": "make a static site of patches, findings and contracts over time",
     "drift": "look for new releases, and what they break",
     "lint": "check the series and the patches' headers",
+    "explain": "say what a finding's code means and what to do",
     "export": "regenerate the patches from a tree, byte for byte",
     "evidence": "list, import and explain the records beside a patch",
     "checklist": "print the reviewer's checklist of a patch, filled in",

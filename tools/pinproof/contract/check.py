@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pinproof.contract.codebase.codebase import Codebase
-from pinproof.contract.codebase.listing import packages, prefetch, python_files
+from pinproof.contract.codebase.listing import packages, prefetch, python_files, unlisted
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.judging.siteloop import check_file
 from pinproof.contract.model import Report, Unread
@@ -100,20 +100,21 @@ def _whole(evaluator: Evaluator, cached: bool, files: Sequence[str] | None) -> K
 
 
 def _report(evaluator: Evaluator, known: Known, files: Sequence[str] | None) -> Report:
-    libraries = evaluator.codebase.libraries
+    codebase = evaluator.codebase
+    libraries = codebase.libraries
     wanted = known.checks if files is None else {f: known.checks[f] for f in files if f in known.checks}
     checks = [check for found in wanted.values() for check in found]
     names = {check.library for check in checks}
+    unread = {path: why for path, why in known.unread.items() if files is None or path in files}
+    if files is None:
+        unread.update(unlisted(codebase.tree, codebase.packages))
     return Report(
-        tree=evaluator.codebase.tree.name,
+        tree=codebase.tree.name,
         calls=sorted(checks, key=lambda c: (c.file, c.line, c.col)),
         libraries=[u for name, u in sorted(libraries.used.items()) if files is None or name in names],
         unchecked=[u for name, u in sorted(libraries.unchecked.items()) if files is None or name in names],
-        unread=[
-            Unread(file=path, reason=reason)
-            for path, reason in sorted(known.unread.items())
-            if files is None or path in files
-        ],
+        unread=[Unread(file=path, reason=reason) for path, reason in sorted(unread.items())],
+        torn=libraries.torn(names),
         files_seen=len(known.digests) if files is None else len(files),
-        files_parsed=evaluator.codebase.parsed,
+        files_parsed=codebase.parsed,
     )

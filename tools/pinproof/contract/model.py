@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from pinproof.pins import Pin
+from pinproof.pins import Disagreement, Pin
 
 ParameterKind = Literal[
     "positional-only", "positional-or-keyword", "var-positional", "keyword-only", "var-keyword"
@@ -130,7 +130,7 @@ class Unchecked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unread(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that could not be parsed; the run went on without it."""
+    """A file or folder that could not be read or parsed; the run went on without it."""
 
     file: str
     reason: str
@@ -144,6 +144,7 @@ class Report(msgspec.Struct, kw_only=True):
     libraries: list[LibraryUsed]
     unchecked: list[Unchecked]
     unread: list[Unread] = []
+    torn: list[Disagreement] = []
     files_seen: int = 0
     files_parsed: int = 0
 

@@ -67,6 +67,10 @@ def _judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None) -> Ver
     text = text_state(tree, patch)
     contracts = contracts_of(patch)
     case = _Case(patch, tree, text, libraries, words.names_in(patch))
+    closed = [(path, why) for path in patch.paths() if (why := tree.trouble(path)) is not None]
+    if closed:
+        told = "; ".join(f"{path}: {why}" for path, why in closed)
+        return case.verdict("unknown", f"a file of the patch cannot be read ({told})", Seen(()))
     if text == "missing":
         return case.verdict("absent", f"this tree has no {', '.join(patch.paths())}", Seen(()))
     if contracts:

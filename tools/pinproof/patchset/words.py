@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from pinproof.contract.model import CallCheck, Drift
+from pinproof.contract.output.findings import message
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.seen import Seen
 
@@ -99,7 +100,7 @@ def _clause(call: CallCheck, drift: Drift, label: str) -> str:
         "too-many-positional": f"passes too many arguments by position to {call.callee}: {named} by {label}",
         "missing-attribute": f"uses {call.callee}, which {label} does not have",
         "missing-module": f"imports {call.callee}, which {label} does not have",
-    }.get(drift.kind, f"breaks {call.callee} of {label}: {drift.kind} {named}")
+    }.get(drift.kind, f"breaks the contract of {label}: {message(call, drift)}")
 
 
 def few(names: Sequence[str], first: Collection[str] = ()) -> str:

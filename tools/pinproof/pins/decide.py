@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -48,15 +48,16 @@ def _rank(pin: Pin) -> tuple[int, bool, bool, bool]:
     return _REACH[pin.reach], pin.origin == "metadata", not pin.exact, pin.origin == "image"
 
 
-def disagreements(pins: Iterable[Pin]) -> list[Disagreement]:
+def disagreements(pins: Iterable[Pin], only: Collection[str] | None = None) -> list[Disagreement]:
     """The libraries whose pins contradict each other, with one pin of each opinion.
 
     Pins of different extras or platforms are alternatives; those of one are held against each other, and
-    an extra's against those that always hold.
+    an extra's against those that always hold. `only` names the libraries to look at.
     """
     by_library: dict[str, list[Pin]] = {}
     for pin in pins:
-        by_library.setdefault(pin.library, []).append(pin)
+        if only is None or pin.library in only:
+            by_library.setdefault(pin.library, []).append(pin)
     found = (_torn(library, group) for library, group in sorted(by_library.items()))
     return [split for split in found if split is not None]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from pinproof.contract.model import CallCheck, DriftKind
-from pinproof.contract.output.findings import spelled
+from pinproof.contract.output.findings import message, spelled
 from pinproof.gate import GATES, GateName
 from pinproof.markdown import code, codes, fence, folded, table, text
 from pinproof.submit.cause import Cause, causes, earlier_signature
@@ -63,7 +63,7 @@ def _parting(call: CallCheck) -> tuple[str, str]:
         "missing-attribute": (f"uses {callee}", "does not have it"),
         "missing-module": (f"imports {callee}", "does not have it"),
     }
-    return told.get(drift.kind, (f"breaks {callee} ({text(drift.kind)}: {names})", "declares it otherwise"))
+    return told.get(drift.kind, (f"breaks a contract: {text(message(call, drift))}", "declares it otherwise"))
 
 
 def _compared(cause: Cause, draft: Draft) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -34,7 +34,11 @@ def _filled(draft: Draft, heading: str) -> str:
 
 
 def _holding(draft: Draft) -> set[str]:
-    """What the template's checklist may rest on: passed gates, the review, answers of yes."""
+    """What the template's checklist may rest on: gates that passed, the review, answers of yes.
+
+    A record that says fail or skip is evidence too, but no box rests on it.
+    """
+    passed = {gate for gate, made in draft.evidence.items() if made.outcome == "pass"}
     answers = {name for name, yes in draft.review.answers.items() if yes}
     assisted = {"assisted"} if draft.review.assistance.used else set()
-    return {*draft.evidence, "review", *answers, *assisted}
+    return {*passed, "review", *answers, *assisted}

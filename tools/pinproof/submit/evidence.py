@@ -100,11 +100,12 @@ def freshness(
         if made.gate_version != GATE_VERSIONS[made.gate]:
             changed = f"the {made.gate} gate checks more since (version {GATE_VERSIONS[made.gate]})"
         else:
-            changed = _too_old(made, policy, now)
+            changed = too_old(made, policy, now)
     return Freshness("fresh") if changed is None else Freshness("stale", changed)
 
 
-def _too_old(made: EvidenceRecord, policy: Policy, now: datetime) -> str | None:
+def too_old(made: EvidenceRecord, policy: Policy, now: datetime) -> str | None:
+    """Why a record is older than the policy allows; None when it is not."""
     hours = policy.gates[made.gate].max_age_hours if made.gate in policy.gates else None
     if hours is None:
         return None

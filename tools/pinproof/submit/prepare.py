@@ -19,7 +19,7 @@ from pinproof.submit.evidence import record
 from pinproof.submit.message import person_from_git
 from pinproof.submit.policy import Policy
 from pinproof.submit.remotes import Remote, fetch_base, remotes, upstream_remote
-from pinproof.submit.store import Store, save
+from pinproof.submit.store import Store, settle
 from pinproof.submit.worktree import locked_clone, require_toplevel, worktree_at
 from pinproof.tree import Tree, open_tree
 
@@ -124,5 +124,5 @@ def _proved_again(draft: Draft, store: Store, now: datetime) -> Draft:
         if result.outcome != "pass":
             raise GateFailed(f"{result.gate} on upstream's base: {result.outcome}: {result.summary}")
         evidence[result.gate] = record(draft.patch, draft.base, result, now)
-        save(store, draft.patch, evidence[result.gate])
+        settle(store, draft.patch, evidence[result.gate], draft.policy, now)
     return msgspec.structs.replace(draft, evidence=evidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 import msgspec
@@ -12,8 +12,9 @@ from pinproof.gate import GateName, GateResult
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import patch_dir
 from pinproof.paths import atomic_write, read_regular
-from pinproof.submit.evidence import record
+from pinproof.submit.evidence import record, too_old
 from pinproof.submit.outcome import check_outcome
+from pinproof.submit.policy import Policy, load_policy
 from pinproof.submit.records import (
     LARGEST,
     AnyRecord,
@@ -94,7 +95,18 @@ def save(store: Store, patch: Patch, made: EvidenceRecord | ReviewRecord | SkipR
     return path
 
 
-def keep(patch: Patch, tree: Tree | None, result: GateResult, patches: Path | None = None) -> Path:
+class Kept(msgspec.Struct, frozen=True):
+    """Where a gate's record lies, and whether this run was written; `why` when the older one stays."""
+
+    path: Path
+    written: bool
+    why: str | None = None
+
+
+def keep(
+    patch: Patch, tree: Tree | None, result: GateResult, patches: Path | None = None, *,
+    policy: Policy | None = None, now: datetime | None = None,
+) -> Kept:  # fmt: skip
     """Record a gate's result beside the patches: what every command that ran a gate calls at its end.
 
     Args:
@@ -102,15 +114,46 @@ def keep(patch: Patch, tree: Tree | None, result: GateResult, patches: Path | No
         tree: the tree it looked at, with or without the patch applied; None for duplicates.
         result: what the gate returned.
         patches: the patch folder; default as for the series.
-
-    Returns:
-        The file that holds the record.
+        policy: says how old a record may become; vLLM's by default.
+        now: when, timezone-aware; the present by default.
 
     Raises:
         Conflict: the patch neither applies to the tree nor is in it, so there is nothing to hang it on.
         InputError: the outcome contradicts the details.
     """
-    return save(open_store(patches), patch, record(patch, tree, result))
+    now = now or datetime.now(timezone.utc)
+    return settle(open_store(patches), patch, record(patch, tree, result, now), policy, now)
+
+
+def settle(store: Store, patch: Patch, made: EvidenceRecord, policy: Policy | None, now: datetime) -> Kept:
+    """Write a new record unless the one that is there is worth more.
+
+    A run that could not be made never takes the place of one that was. The same result on the same
+    content leaves the older record's bytes alone, unless it is older than the policy allows.
+    """
+    try:
+        old = load_evidence(store, patch, made.gate, now)
+    except InputError:
+        old = None  # what cannot be read proves nothing
+    why = _worth_more(old, made, policy or load_policy(), now) if old is not None else None
+    if why is not None:
+        return Kept(store.path(patch, made.gate), False, why)
+    return Kept(save(store, patch, made), True)
+
+
+def _worth_more(old: EvidenceRecord, made: EvidenceRecord, policy: Policy, now: datetime) -> str | None:
+    """Why the older record stays; None when the new one takes its place."""
+    if old.outcome in ("pass", "fail") and made.outcome not in ("pass", "fail"):
+        return f"this run could not be made ({made.reason}); the {old.outcome} of {old.date} stays"
+    same = (
+        old.outcome == made.outcome
+        and old.summary == made.summary
+        and old.gate_version == made.gate_version
+        and old.keys == made.keys
+    )
+    if same and too_old(old, policy, now) is None:
+        return f"the same result as on {old.date}, on the same content"
+    return None
 
 
 def _load(path: Path, kind: type[AnyRecord], now: datetime) -> AnyRecord | None:

@@ -29,6 +29,36 @@ def python_files(tree: Tree, packages: tuple[str, ...]) -> list[Listed]:
     return [Listed(path, None) for package in packages for path in tree.files.paths(package, ".py")]
 
 
+def unlisted(tree: Tree, names: tuple[str, ...]) -> dict[str, str]:
+    """The folders of a tree on disk that could not be looked into, each with the reason.
+
+    A linked folder is not followed; one that leads to a place in the same tree is read there.
+    """
+    if not isinstance(tree.files, DiskFiles):
+        return {}
+    root = os.fspath(tree.files.root)
+    return {path: why for name in names for path, why in _closed(root, name, os.path.realpath(root))}
+
+
+def _closed(root: str, folder: str, real: str) -> Iterator[tuple[str, str]]:
+    try:
+        entries = list(os.scandir(f"{root}/{folder}"))
+    except OSError as error:
+        yield folder, f"the folder cannot be opened: {error.strerror}"
+        return
+    for entry in entries:
+        path = f"{folder}/{entry.name}"
+        if entry.name in _SKIP or not entry.is_dir():
+            continue
+        if not entry.is_symlink():
+            yield from _closed(root, path, real)
+        elif not os.path.realpath(entry.path).startswith(real + os.sep):
+            yield (
+                path,
+                f"a link that leads out of the tree is not followed (-> {os.path.realpath(entry.path)})",
+            )
+
+
 def packages(tree: Tree) -> tuple[str, ...]:
     """The import packages of a tree: those it was found to hold; every one that a release's wheel holds."""
     if tree.packages:
@@ -90,6 +120,13 @@ def read(tree: Tree, listed: Listed) -> bytes | None:
         return b"".join(chunks)
     finally:
         os.close(handle)
+
+
+def why_unread(tree: Tree, listed: Listed) -> str:
+    """Why a listed file gave no bytes."""
+    if listed.stamp is not None and listed.stamp[0] > LARGEST:
+        return f"larger than {LARGEST >> 20} MiB, which is no source"
+    return tree.trouble(listed.path) or "it is gone"
 
 
 def existence(tree: Tree, names: tuple[str, ...]) -> Callable[[str], bool]:

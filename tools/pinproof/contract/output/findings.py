@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from pinproof.contract.model import CallCheck, Drift, DriftKind, Signature
+from pinproof.contract.model import CallCheck, Drift, DriftKind, Report, Signature
+from pinproof.pins import Disagreement
 
-CODES: dict[DriftKind, str] = {
+CODES: dict[str, str] = {
     "unexpected-keyword": "KC101",
     "missing-required": "KC102",
     "too-many-positional": "KC103",
@@ -17,8 +19,9 @@ CODES: dict[DriftKind, str] = {
     "abstract-method": "KC105",
     "missing-attribute": "KC201",
     "missing-module": "KC202",
+    "pins-disagree": "KC501",
 }
-TITLES: dict[DriftKind, str] = {
+TITLES: dict[str, str] = {
     "unexpected-keyword": "the call passes a keyword that the library does not declare",
     "missing-required": "the call leaves out a parameter that the library requires",
     "too-many-positional": "the call passes more positional arguments than the library takes",
@@ -26,18 +29,20 @@ TITLES: dict[DriftKind, str] = {
     "abstract-method": "the class leaves out a method that the library declares abstract",
     "missing-attribute": "the library has no such name",
     "missing-module": "the library has no such module",
+    "pins-disagree": "two places of the tree pin the same library so that no version satisfies both",
 }
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One drift at one place.
+    """One drift at one place, or one contradiction between pins.
 
-    `id` stays the same when lines move: it names the file, the callee, the kind and the offending names.
+    `id` is unique in a report and stays the same when lines move: it is made of the file, the callee, the
+    kind and the offending names, and of its number among the findings that share all of these.
     """
 
     id: str
     code: str
-    kind: DriftKind
+    kind: str
     file: str
     line: int
     col: int
@@ -50,31 +55,56 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     how: str
     confidence: str
 
+    @property
+    def fails(self) -> bool:
+        """Whether a call breaks when it runs: contradicting pins break none by themselves."""
+        return self.guard is None and self.kind != "pins-disagree"
+
 
 def findings(calls: Iterable[CallCheck], *, guarded: bool = False) -> list[Finding]:
-    """The findings of a report's calls, those behind a guard only on request."""
-    return [f for call in calls if call.guard is None or guarded for f in _of_call(call)]
+    """The findings of all of a report's calls, those behind a guard only on request."""
+    every = [finding for _, finding in numbered(calls)]
+    return [finding for finding in every if finding.guard is None or guarded]
 
 
-def _of_call(call: CallCheck) -> Iterator[Finding]:
-    for drift in call.drifts:
-        key = "\0".join((call.file, call.callee, drift.kind, *sorted(drift.names)))
-        yield Finding(
-            id=hashlib.sha256(key.encode(errors="replace")).hexdigest()[:10],
-            code=CODES[drift.kind],
-            kind=drift.kind,
-            file=call.file,
-            line=call.line,
-            col=call.col,
-            callee=call.callee,
-            library=call.library,
-            message=message(call, drift),
-            declared=declared(call.signature),
-            nearest=drift.nearest,
-            guard=call.guard,
-            how=call.how,
-            confidence="when the condition holds" if drift.when is not None else "always",
-        )
+def numbered(calls: Iterable[CallCheck]) -> Iterator[tuple[CallCheck, Finding]]:
+    """Each finding of a report with its call. All calls must be given: an id depends on its likes."""
+    seen: Counter[str] = Counter()
+    for call in calls:
+        for drift in call.drifts:
+            key = "\0".join((call.file, call.callee, drift.kind, *sorted(drift.names)))
+            yield call, _finding(call, drift, _id(key, seen[key]))
+            seen[key] += 1
+
+
+def _id(key: str, number: int) -> str:
+    full = f"{key}\0{number}" if number else key
+    return hashlib.sha256(full.encode(errors="replace")).hexdigest()[:10]
+
+
+def _finding(call: CallCheck, drift: Drift, name: str) -> Finding:
+    return Finding(
+        id=name, code=CODES[drift.kind], kind=drift.kind, file=call.file, line=call.line, col=call.col,
+        callee=call.callee, library=call.library, message=message(call, drift),
+        declared=declared(call.signature), nearest=drift.nearest, guard=call.guard, how=call.how,
+        confidence="when the condition holds" if drift.when is not None else "always",
+    )  # fmt: skip
+
+
+def pin_findings(report: Report) -> list[Finding]:
+    """The contradictions between a tree's pins as findings, each at the pin that decides."""
+    return [_torn(split) for split in report.torn]
+
+
+def _torn(split: Disagreement) -> Finding:
+    first = split.pins[0]
+    key = "\0".join((split.library, "pins-disagree", *sorted({pin.file for pin in split.pins})))
+    return Finding(
+        id=_id(key, 0), code=CODES["pins-disagree"], kind="pins-disagree", file=first.file, line=first.line,
+        col=1, callee=split.library, library=split.library, declared=None, nearest=(), guard=None,
+        how=f"{first.where} decides", confidence="always",
+        message=f"the pins of {split.library} disagree: {split.sentence()}",
+    )  # fmt: skip
 
 
 def message(call: CallCheck, drift: Drift) -> str:

@@ -10,21 +10,19 @@ import msgspec
 from pinproof.console import json_text
 from pinproof.contract.model import Report
 from pinproof.contract.output import gitlab, jobsummary, junit, render, sarif
-from pinproof.contract.output.findings import Finding
+from pinproof.contract.output.policy import Outcome
 from pinproof.errors import InputError
 
-Form = Callable[[Report, Sequence[Finding]], str]
+Form = Callable[[Report, Outcome], str]
 
 
 SCHEMA = "pinproof.contract/1"
 FORMS: dict[str, Form] = {
-    "json": lambda report, found: json_text(
-        {"schema": "pinproof.contract/1", **render.machine(report, found)}
-    ),
-    "sarif": lambda _, found: json_text(sarif.log(found)),
-    "github": lambda _, found: "".join(f"{line}\n" for line in render.github(found)),
-    "gitlab": lambda _, found: json_text(gitlab.report(found)),
-    "junit": junit.document,
+    "json": lambda report, outcome: json_text({"schema": SCHEMA, **render.machine(report, outcome)}),
+    "sarif": lambda _, outcome: json_text(sarif.log(outcome.shown, outcome.unproved)),
+    "github": lambda _, outcome: "".join(f"{line}\n" for line in render.github(outcome)),
+    "gitlab": lambda _, outcome: json_text(gitlab.report(outcome.shown)),
+    "junit": lambda report, outcome: junit.document(report, outcome.shown),
     "markdown": jobsummary.document,
 }
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pinproof.contract.model import Report
 from pinproof.contract.output.findings import Finding
+from pinproof.contract.output.policy import Outcome
 from pinproof.markdown import code, table, text
 
 # A job summary holds 1 MiB; nobody reads more rows than these there.
 _ROWS = 50
 
 
-def document(report: Report, found: Sequence[Finding]) -> str:
+def document(report: Report, outcome: Outcome) -> str:
     """The Markdown text."""
-    return "\n".join(_lines(report, found)) + "\n"
+    return "\n".join(_lines(report, outcome)) + "\n"
 
 
-def _lines(report: Report, found: Sequence[Finding]) -> Iterator[str]:
-    failing = sum(not finding.guard for finding in found)
+def _lines(report: Report, outcome: Outcome) -> Iterator[str]:
+    found = outcome.shown
+    failing = sum(finding.fails for finding in found)
     yield f"### Kernel contract of {code(report.tree)}"
     yield ""
     said = f"{failing} failing call{'s' if failing != 1 else ''}" if failing else "No call fails"
@@ -29,11 +31,11 @@ def _lines(report: Report, found: Sequence[Finding]) -> Iterator[str]:
     if len(found) > _ROWS:
         yield ""
         yield f"{len(found) - _ROWS} more are in the log."
-    if report.unchecked:
+    if outcome.unproved:
         yield ""
         yield "Not checked:"
         yield ""
-        yield from (f"- {code(item.library)}: {text(item.reason)}" for item in report.unchecked)
+        yield from (f"- {text(line.partition(chr(10))[0])}" for line in outcome.unproved)
 
 
 def _row(finding: Finding) -> tuple[str, str, str]:

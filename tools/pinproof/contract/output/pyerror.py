@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pinproof.contract.model import CallCheck, Drift, Signature
+from pinproof.contract.output.findings import message
 
 
 def python_error(call: CallCheck) -> str:
@@ -80,7 +81,7 @@ def _module(call: CallCheck, drift: Drift) -> str:
 
 
 def _other(call: CallCheck, drift: Drift) -> str:
-    return f"{drift.kind}: {', '.join(drift.names)}"
+    return message(call, drift)
 
 
 _ERRORS: dict[str, Callable[[CallCheck, Drift], str]] = {

@@ -8,18 +8,21 @@ from typing import Any
 from urllib.parse import quote
 
 from pinproof import __version__
+from pinproof.contract.output.codes import page_uri
 from pinproof.contract.output.findings import CODES, TITLES, Finding
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
 
-def log(found: Sequence[Finding]) -> dict[str, Any]:
-    """A SARIF log with one run."""
+def log(found: Sequence[Finding], unproved: Sequence[str] = ()) -> dict[str, Any]:
+    """A SARIF log with one run; what was not looked at stands among the notifications of its invocation."""
     rules = [
         {
             "id": code,
             "name": "".join(part.title() for part in kind.split("-")),
             "shortDescription": {"text": TITLES[kind]},
+            "helpUri": page_uri(code),
+            "help": {"text": f"pinproof explain {code}"},
             "defaultConfiguration": {"level": "error"},
         }
         for kind, code in CODES.items()
@@ -28,6 +31,14 @@ def log(found: Sequence[Finding]) -> dict[str, Any]:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [
+                    {"level": "warning", "message": {"text": line}} for line in unproved
+                ],
+            }
+        ],
         "results": [_result(f) for f in found],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -39,7 +50,7 @@ def _result(finding: Finding) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": list(CODES.values()).index(finding.code),
-        "level": "note" if finding.guard else "error",
+        "level": "note" if finding.guard else "error" if finding.fails else "warning",
         "message": {"text": text},
         "locations": [
             {

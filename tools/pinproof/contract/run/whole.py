@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from pinproof.contract.codebase.listing import python_files, read
+from pinproof.contract.codebase.listing import python_files, read, why_unread
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.model import CallCheck
 from pinproof.contract.run import spread, worker
@@ -55,7 +55,7 @@ def everything(evaluator: Evaluator, digests: Mapping[str, str] | None = None) -
     for item in python_files(codebase.tree, codebase.packages):
         data = read(codebase.tree, item)
         if data is None:
-            codebase.unread[item.path] = "it is too large, or cannot be opened"
+            codebase.unread[item.path] = why_unread(codebase.tree, item)
             continue
         if digests is not None:
             hashes[item.path] = digests.get(item.path) or digest(data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from pinproof.contract.declared import snapshot as snapshots
@@ -13,7 +13,7 @@ from pinproof.contract.model import LibraryUsed, Unchecked
 from pinproof.contract.sources import fetching
 from pinproof.contract.watch.watchlist import Watched
 from pinproof.errors import CannotCheck, PinproofError
-from pinproof.pins import Pin, find_pin, read_pins
+from pinproof.pins import Disagreement, Pin, disagreements, find_pin, read_pins
 from pinproof.tree import Tree
 
 
@@ -67,6 +67,15 @@ class Libraries:
         if self._pins is None:
             self._pins = read_pins(self._tree)
         return self._pins
+
+    def torn(self, names: Collection[str]) -> list[Disagreement]:
+        """The disagreements about the pins of these libraries, but for those that the user gave."""
+        asked = {
+            n for w in self.watch if w.name in names and w.name not in self._overrides for n in w.pinned_as
+        }
+        return disagreements(
+            self.pins if self._pins is not None else read_pins(self._tree, only=asked), asked
+        )
 
     def pin(self, watched: Watched) -> Pin | None:
         """The pin that decides for a library."""

@@ -114,6 +114,11 @@ def load(extra: Path | None = None) -> tuple[Watched, ...]:
     return tuple(found.values())
 
 
+def merged(watched: tuple[Watched, ...], more: tuple[Watched, ...]) -> tuple[Watched, ...]:
+    """A list with further entries; one of the same name replaces the other."""
+    return tuple({library.name: library for library in (*watched, *more)}.values())
+
+
 def for_packages(watched: Iterable[Watched], packages: Collection[str]) -> tuple[Watched, ...]:
     """The watch list for a tree that holds these packages.
 
