@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -71,7 +73,13 @@ def _limited(pin: Pin, place: Place) -> Pin:
 
 
 def _line(text: str, offset: int) -> int:
-    return text.count("\n", 0, offset) + 1
+    return bisect_left(_newlines(text), offset) + 1
+
+
+@lru_cache(maxsize=2)
+def _newlines(text: str) -> list[int]:
+    """Where the lines end: counting from the top for each pin would take square time."""
+    return [found.start() for found in re.finditer("\n", text)]
 
 
 def _cmake(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]:
