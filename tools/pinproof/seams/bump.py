@@ -17,6 +17,9 @@ from pinproof.seams.bodies import header
 from pinproof.seams.code import Code, Found, FunctionNode, World
 from pinproof.seams.model import Seam
 
+# A signature of more parameters is told by what it lost and gained.
+_FEW = 6
+
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """One place of the plugin that a bump breaks, or that a person has to read again.
@@ -60,7 +63,9 @@ def rows(now: Report, then: Report, seams: Sequence[Seam], engine: Code) -> list
 def _of_call(call: CallCheck, before: dict[tuple[str, int, int], CallCheck], engine: Code) -> Iterator[Row]:
     old = before.get((call.file, call.line, call.col))
     for drift in call.drifts:
-        moved = _moved_to(engine, call.callee) if drift.kind.startswith("missing-") else None
+        moved = (
+            _moved_to(engine, call.callee) if drift.kind in ("missing-attribute", "missing-module") else None
+        )
         sure = "always" if drift.when is None else f"when {drift.when}"
         yield Row(
             file=call.file, line=call.line, code=CODES[drift.kind], name=call.callee,
@@ -72,8 +77,23 @@ def _upstream(call: CallCheck, drift: Drift, old: CallCheck | None, moved: str |
     if call.signature is None:
         return f"`{call.callee}` moved to `{moved}`" if moved else message(call, drift)
     now = _spelled(call.signature)
-    was = _spelled(old.signature) if old is not None and old.signature is not None else None
-    return f"`{was}` is now `{now}`" if was and was != now else f"`{now}`"
+    was = old.signature if old is not None else None
+    if was is None or _spelled(was) == now:
+        return f"`{now}`"
+    if len(call.signature.parameters) <= _FEW:
+        return f"`{_spelled(was)}` is now `{now}`"
+    return f"`{call.callee.rpartition('.')[2]}`: {_changes(was, call.signature)}"
+
+
+def _changes(was: Signature, now: Signature) -> str:
+    """What a long signature lost and gained."""
+    old, new = [[p.name for p in s.parameters] for s in (was, now)]
+    gone = ", ".join(f"`{name}`" for name in old if name not in new)
+    fresh = ", ".join(
+        f"`{p.name}`" + (" (optional)" if p.default else "") for p in now.parameters if p.name not in old
+    )
+    parts = [f"no more {gone}" if gone else "", f"new {fresh}" if fresh else ""]
+    return "; ".join(part for part in parts if part) or "its parameters are in another order"
 
 
 def _spelled(signature: Signature) -> str:
@@ -199,8 +219,10 @@ def markdown(found: Sequence[Row], plugin: str, engine: str, first: str, last: s
         cells = [f"`{row.file}:{row.line}`", row.code, row.upstream, row.adapt, row.sure, row.since or ""]
         cells += [row.commit or ""] if commits else []
         lines.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
-    broken = sum(row.sure != "to be read" for row in found)
-    return head + f"{broken} places break, {len(found) - broken} to read again.\n\n" + "\n".join(lines) + "\n"
+    places = {(row.file, row.line): row.sure for row in found}
+    read = sum(sure == "to be read" for sure in places.values())
+    told = f"{len(places) - read} places break, {read} to read again.\n\n"
+    return head + told + "\n".join(lines) + "\n"
 
 
 def _cell(text: str) -> str:
