@@ -177,7 +177,7 @@ def test_a_snapshot_with_a_damaged_module_is_a_library_that_cannot_be_had(
         + "}}"
     )
     report = check_tree(open_tree(root), libraries={"kernels": str(file)}, watched=[KERNELS])
-    assert "is no snapshot" in report.unchecked[0].reason
+    assert "is not a snapshot" in report.unchecked[0].reason
 
 
 def test_a_link_that_leads_nowhere_in_a_library_is_passed_over(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_link_that_leads_nowhere_in_a_library_is_passed_over(tmp_path: Path) -
 
 
 def test_a_watch_list_that_nests_too_deep_is_refused() -> None:
-    with pytest.raises(InputError, match="is no watch list"):
+    with pytest.raises(InputError, match="is not a watch list"):
         parse("x = " + "[" * 100_000, "w.toml")
 
 

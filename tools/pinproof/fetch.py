@@ -12,16 +12,16 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pinproof.console import progress
 from pinproof.errors import InputError, Refused
 from pinproof.git import git
 from pinproof.opening import open_any
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
+from pinproof.progress import progress
 from pinproof.releases import download, pick
 from pinproof.tree import Tree, check_relative
 
-# vLLM 0.33.0 unpacks to 130 MB in 6,500 files; ten times that is no sdist of it.
+# vLLM 0.33.0 unpacks to 130 MB in 6,500 files; ten times that is not an sdist of it.
 _LARGEST = 2 << 30
 _MOST_MEMBERS = 100_000
 _IDENTITY = {

@@ -208,7 +208,7 @@ def open_tree(path: str | Path, *, package: str = "vllm") -> Tree:
     root = _root_of(given, package)
     if root is None:
         raise InputError(
-            f"{given} is no {package} tree: it holds no {package}/__init__.py",
+            f"{given} is not a {package} tree: it holds no {package}/__init__.py",
             hint=f"give a checkout, an unpacked sdist, site-packages, or the {package} folder itself",
         )
     version = _version(root, package)

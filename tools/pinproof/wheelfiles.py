@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
 from pinproof.index.trouble import OFFLINE_HINT, TIMEOUT_S, trouble
 from pinproof.paths import cache_dir
+from pinproof.progress import progress
 from pinproof.wheelrecord import LARGEST, check_member, hashes, record_name
 from pinproof.wholewheel import is_asked_for, verified_wheel
 
@@ -283,7 +283,7 @@ class WheelFiles:
 
 
 def _close_unwanted(reply: requests.Response, **_: object) -> None:
-    """Hang up on a reply that is no range: remotezip would leave an error, or a whole wheel, open."""
+    """Hang up on a reply that is not a range: remotezip would leave an error, or a whole wheel, open."""
     if reply.status_code == 200 or reply.status_code >= 400:
         reply.close()
 

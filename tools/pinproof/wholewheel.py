@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinproof.console import progress
 from pinproof.errors import InputError
 from pinproof.index.trouble import TIMEOUT_S
 from pinproof.paths import cache_dir
+from pinproof.progress import progress
 
 if TYPE_CHECKING:
     import requests

@@ -7,7 +7,7 @@ ahead, or whose outcome does not follow from its own details is refused.
   pinproof evidence list 0001 ../vllm
   pinproof evidence show smoke 0001                       the record itself
   pinproof evidence add smoke.json 0001 ../vllm           take in a record made elsewhere
-  pinproof evidence skip smoke 0001 ../vllm --because "no SM100 GPU can be had here"
+  pinproof evidence skip smoke 0001 ../vllm --because "no SM100 GPU is available here"
   pinproof evidence schema                                the JSON Schema of all records
 
 A skip is recorded under your name, holds only where the policy lets you, and shows as skipped everywhere.
@@ -158,4 +158,4 @@ def _gate(name: str) -> GateName:
     for gate in GATES:
         if gate == name:
             return gate
-    raise InputError(f"{name!r} is no gate", hint=f"gates: {', '.join(GATES)}")
+    raise InputError(f"{name!r} is not a gate", hint=f"gates: {', '.join(GATES)}")

@@ -1,4 +1,4 @@
-"""A human's written reasons why a hit is no duplicate, kept beside the patches."""
+"""A human's written reasons why a hit is not a duplicate, kept beside the patches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST = 4 << 20
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """One reason: this patch (by what it changes) is no duplicate of that pull request.
+    """One reason: this patch (by what it changes) is not a duplicate of that pull request.
 
     `change` is the patch's change id, so that a new title keeps the reason and a new diff does not;
     `head` is the pull request's commit that was looked at: when it moves, the reason is asked for again.

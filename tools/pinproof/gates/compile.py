@@ -93,7 +93,7 @@ def lowest_python(tree: Tree) -> Version | None:
     Read from `[project] requires-python` in pyproject.toml, else Requires-Python in the core metadata.
 
     Raises:
-        InputError: the tree states one that is no version specifier.
+        InputError: the tree states one that is not a version specifier.
     """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -103,7 +103,7 @@ def lowest_python(tree: Tree) -> Version | None:
     try:
         wanted = SpecifierSet(stated)
     except InvalidSpecifier as error:
-        raise InputError(f"{tree.name}: requires-python {stated!r} is no version specifier") from error
+        raise InputError(f"{tree.name}: requires-python {stated!r} is not a version specifier") from error
     # The highest patch release of a minor version: ">=3.10.2" admits some 3.10.
     return next(((3, minor) for minor in range(100) if wanted.contains(f"3.{minor}.999")), None)
 

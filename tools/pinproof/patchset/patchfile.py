@@ -146,7 +146,7 @@ def _message(head: bytes, name: str) -> tuple[dict[str, str], str]:
     for line in re.sub(r"\n[ \t]+", " ", top).split("\n"):
         key, colon, value = line.partition(":")
         if not colon:
-            raise InputError(f"{name}: {line[:60]!r} is no mail header")
+            raise InputError(f"{name}: {line[:60]!r} is not a mail header")
         headers[key.lower()] = _decoded(value.strip())
     missing = [key for key in ("from", "date", "subject") if not headers.get(key)]
     if missing:

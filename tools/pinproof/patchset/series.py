@@ -34,7 +34,7 @@ def read_series(folder: Path) -> list[str]:
     """The names in `series`, in order; `#` comments and blank lines left out.
 
     Raises:
-        InputError: a name is listed twice, or is no patch file name.
+        InputError: a name is listed twice, or is not a patch file name.
     """
     try:
         text = read_regular(folder / "series", _LARGEST_SERIES).decode("utf-8")
@@ -46,7 +46,7 @@ def read_series(folder: Path) -> list[str]:
         if not name:
             continue
         if not _NAME.fullmatch(name):
-            raise InputError(f"series:{number}: {name!r} is no patch name such as 0001-short-title.patch")
+            raise InputError(f"series:{number}: {name!r} is not a patch name such as 0001-short-title.patch")
         if name in names:
             raise InputError(f"series:{number}: {name} is listed twice")
         names.append(name)
@@ -70,7 +70,7 @@ def load_patch(path: Path) -> Patch:
     """One patch file, parsed.
 
     Raises:
-        InputError: it does not exist, is no plain file, or is malformed.
+        InputError: it does not exist, is not a plain file, or is malformed.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist", hint=f"see the names in {path.parent / 'series'}")

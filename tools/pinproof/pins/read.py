@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
@@ -39,11 +40,12 @@ def read_pins(tree: Tree, *, only: Only = None) -> list[Pin]:
     Raises:
         InputError: pyproject.toml is no TOML.
     """
+    stated = tree if tree.project is None else dataclasses.replace(tree, files=tree.project)
     found = [
         _limited(pin, place)
         for place in places(tree.package)
-        for path in _paths(tree, place)
-        for pin in _READERS[place.form](tree, path, place, only)
+        for path in _paths(stated, place)
+        for pin in _READERS[place.form](stated, path, place, only)
         if only is None or pin.library in only
     ]
     found += by_project(tree, found, only)

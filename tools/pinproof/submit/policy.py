@@ -115,7 +115,7 @@ def title_fault(title: str, policy: Policy) -> str | None:
     known = {tag.lower() for tag in policy.title.tags}
     foreign = [tag for tag in re.findall(r"\[([^\[\]]+)\]", match[1]) if tag.lower() not in known]
     if foreign:
-        return f"[{foreign[0]}] is no tag of {policy.upstream}"
+        return f"[{foreign[0]}] is not a tag of {policy.upstream}"
     if len(title) > policy.title.max_length:
         return f"it has {len(title)} characters; {policy.title.max_length} are allowed"
     return None

@@ -146,7 +146,7 @@ def record_kind(record: EvidenceRecord | ReviewRecord | SkipRecord) -> str:
 def sealed(record: AnyRecord) -> AnyRecord:
     """The record with its seal: the hash of all its other fields.
 
-    The seal shows edits, cuts and damage. It is no signature: whoever forges a whole record can seal
+    The seal shows edits, cuts and damage. It is not a signature: whoever forges a whole record can seal
     it too, which is why a record's outcome must follow from its own details and why `submit` runs
     the static gates again.
     """
@@ -177,11 +177,13 @@ def decode(raw: bytes, kind: type[AnyRecord], name: str, now: datetime) -> AnyRe
             dated in the future.
     """
     if len(raw) > LARGEST:
-        raise InputError(f"{name}: larger than {LARGEST >> 20} MiB, which is no record")
+        raise InputError(f"{name}: larger than {LARGEST >> 20} MiB, which is not a record")
     try:
         record = msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
-        raise InputError(f"{name}: is no {kind.__name__} of a version known here: {error}") from error
+        raise InputError(
+            f"{name}: is not a valid {kind.__name__} of a version known here: {error}"
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{name}: is truncated or damaged: {error}") from error
     _refuse_twice(raw, name)
@@ -222,4 +224,4 @@ def moment(date: str, name: str) -> datetime:
     try:
         return datetime.strptime(date, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     except ValueError as error:
-        raise InputError(f"{name}: {date} is no date") from error
+        raise InputError(f"{name}: {date} is not a date") from error

@@ -50,7 +50,7 @@ def load_evidence(store: Store, patch: Patch, gate: GateName, now: datetime) -> 
     """A gate's record; None when there is none.
 
     Raises:
-        InputError: the file is no record, was edited, is dated in the future, or contradicts itself.
+        InputError: the file is not a record, was edited, is dated in the future, or contradicts itself.
     """
     found = _load(store.path(patch, gate), EvidenceRecord, now)
     if found is not None:
@@ -107,7 +107,7 @@ def keep(patch: Patch, tree: Tree | None, result: GateResult, patches: Path | No
         The file that holds the record.
 
     Raises:
-        Conflict: the patch neither applies to the tree nor stands in it, so there is nothing to hang it on.
+        Conflict: the patch neither applies to the tree nor is in it, so there is nothing to hang it on.
         InputError: the outcome contradicts the details.
     """
     return save(open_store(patches), patch, record(patch, tree, result))

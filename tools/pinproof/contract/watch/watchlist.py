@@ -95,7 +95,7 @@ def parse(text: str, name: str) -> _File:
     try:
         return msgspec.convert(tomllib.loads(text), _File)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
-        raise InputError(f"{name} is no watch list: {error}", hint="see docs/contract-gate.md") from error
+        raise InputError(f"{name} is not a watch list: {error}", hint="see docs/contract-gate.md") from error
 
 
 def load(extra: Path | None = None) -> tuple[Watched, ...]:
@@ -144,6 +144,6 @@ def find(watched: tuple[Watched, ...], name: str) -> Watched:
     close = difflib.get_close_matches(name, [library.name for library in watched], 1)
     known = ", ".join(library.name for library in watched)
     raise InputError(
-        f"{name!r} is no watched library" + (f"; did you mean {close[0]}?" if close else ""),
+        f"{name!r} is not a watched library" + (f"; did you mean {close[0]}?" if close else ""),
         hint=f"watched: {known}; --watch FILE adds to them",
     )
