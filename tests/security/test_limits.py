@@ -118,8 +118,11 @@ TREES = {
 @pytest.mark.parametrize("command", ["pins --json", "contract --sarif"])
 def test_a_hostile_tree(name: str, command: str, tmp_path: Path) -> None:
     root = small_tree(tmp_path / "tree")
-    TREES[name](root)
-    held(run(*command.split(), "--offline", str(root), cwd=tmp_path))
+    try:
+        TREES[name](root)
+        held(run(*command.split(), "--offline", str(root), cwd=tmp_path))
+    finally:  # too deep for shutil.rmtree, which clears pytest's folders away
+        subprocess.run(["rm", "-rf", str(root)], check=True)
 
 
 def literal_patch() -> bytes:

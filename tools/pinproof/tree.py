@@ -172,10 +172,7 @@ class Tree:
         Raises:
             InputError: it is larger than any text that states pins or metadata.
         """
-        data = self.files.read(path)
-        if data is not None and len(data) > LARGEST_TEXT:
-            raise InputError(f"{path} in {self.name} is larger than {LARGEST_TEXT >> 20} MiB: not read")
-        return None if data is None else data.decode("utf-8", errors="replace")
+        return text_of(self.files, path)
 
     def prefetch(self, paths: Iterable[str]) -> None:
         """Bring these files of a release here in few requests; nothing to do for a tree on disk."""
@@ -197,6 +194,18 @@ class Tree:
         if self.root is None:
             raise InputError(f"{self.name} is not on disk", hint=f"pinproof fetch {self.name} DIR")
         return self.root
+
+
+def text_of(files: Files, path: str) -> str | None:
+    """One file of a set as text; bytes that are no UTF-8 are replaced. None when there is none.
+
+    Raises:
+        InputError: it is larger than any text that states pins or metadata.
+    """
+    data = files.read(path)
+    if data is not None and len(data) > LARGEST_TEXT:
+        raise InputError(f"{path} is larger than {LARGEST_TEXT >> 20} MiB: not read")
+    return None if data is None else data.decode("utf-8", errors="replace")
 
 
 def check_relative(path: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pinproof.pins.model import Pin
 from pinproof.pins.project import ENGINES, Project, project
 from pinproof.pins.requirement import requirement
-from pinproof.tree import Files, Tree
+from pinproof.tree import Files, Tree, text_of
 
 _VERSION = r"v?([0-9]+\.[0-9]+(?:\.[0-9]+)?(?:\.?(?:rc|post)[0-9]+)?)"
 # Images that hold an engine, and the arguments that Dockerfiles use for its version.
@@ -63,7 +63,7 @@ def _is_of(found: Project, engine: str) -> bool:
 
 def _requirement_files(files: Files, engines: list[str]) -> Iterator[Pin]:
     for path in ("requirements.txt", *files.paths("requirements", ".txt")):
-        for number, line in enumerate((files.read(path) or b"").decode(errors="replace").splitlines(), 1):
+        for number, line in enumerate((text_of(files, path) or "").splitlines(), 1):
             pin = requirement(line.split(" #", 1)[0].strip(), path, number, engines)
             if pin is not None:
                 yield pin
@@ -72,7 +72,7 @@ def _requirement_files(files: Files, engines: list[str]) -> Iterator[Pin]:
 def _dockerfiles(files: Files) -> Iterator[Pin]:
     inside = [p for p in files.paths("docker") if "ockerfile" in p.rsplit("/", 1)[-1]]
     for path in ("Dockerfile", *inside):
-        text = (files.read(path) or b"").decode(errors="replace")
+        text = text_of(files, path) or ""
         for pattern in (_IMAGE, _ARGUMENT, _INSTALL):
             for match in pattern.finditer(text):
                 yield Pin(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pinproof.pins.requirement import canonical
-from pinproof.tree import Files, Tree
+from pinproof.tree import Files, Tree, text_of
 
 # The entry-point groups that vLLM 0.33.0 and SGLang 0.5.23 load, by how their names begin.
 _GROUPS = re.compile(r"\b((?:vllm|sglang)\.[a-z_]*plugins)\b")
@@ -50,11 +50,11 @@ def pyproject(files: Files) -> dict[str, Any]:
     """The project's pyproject.toml; empty when there is none, or none that can be read."""
     from pinproof.toml import tomllib
 
-    data = files.read("pyproject.toml")
-    if data is None:
+    text = text_of(files, "pyproject.toml")
+    if text is None:
         return {}
     try:
-        return tomllib.loads(data.decode(errors="replace"))
+        return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
 
@@ -63,6 +63,6 @@ def _entry_points(tree: Tree, files: Files) -> Iterator[str]:
     """The texts that declare entry points: metadata of a built package, else what it is built from."""
     stem = re.sub(r"[-.]+", "_", tree.package)
     for path in (f"{stem}-{tree.version}.dist-info/entry_points.txt", f"{stem}.egg-info/entry_points.txt"):
-        yield (files.read(path) or b"").decode(errors="replace")
+        yield text_of(files, path) or ""
     for path in ("pyproject.toml", "setup.py", "setup.cfg"):
-        yield (files.read(path) or b"").decode(errors="replace")
+        yield text_of(files, path) or ""

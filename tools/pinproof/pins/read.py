@@ -15,7 +15,7 @@ from pinproof.pins.byproject import by_project
 from pinproof.pins.model import Pin
 from pinproof.pins.places import Form, Place, Variable, places
 from pinproof.pins.requirement import project_pins, requirement
-from pinproof.tree import Tree, metadata_path
+from pinproof.tree import Tree, metadata_path, text_of
 
 _CMAKE_SET = re.compile(r'^[ \t]*set\(\s*(\w+)\s+"([^"\n]{1,300})"', re.MULTILINE)
 _CMAKE_USE = re.compile(r"^[ \t]*(GIT_REPOSITORY|GIT_TAG)\s+(\S{1,300})", re.MULTILINE)
@@ -152,7 +152,7 @@ def _pyproject(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]
 
 
 def _project_text(tree: Tree, path: str) -> str:
-    return (tree.project_files.read(path) or b"").decode(errors="replace")
+    return text_of(tree.project_files, path) or ""
 
 
 def _metadata(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]:
