@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.syntax.bindings import loop_targets
-from pinproof.contract.syntax.nodes import FunctionNode
+from pinproof.contract.syntax.nodes import FunctionNode, dotted
 from pinproof.contract.syntax.scopes import Scope, SourceFile, scopes
 
 _ROUNDS = 5
@@ -93,6 +93,8 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
                 isinstance(source, ast.Name | ast.Attribute) and _last(source) in names
             ):
                 yield from _stored(target)
+    elif isinstance(node, ast.If | ast.While | ast.Assert):
+        yield from _narrowed(node.test, names)
     elif isinstance(node, ast.Return):
         if isinstance(scope.node, FunctionNode):
             yield scope.node.name
@@ -100,6 +102,14 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         yield from (a.arg for a in (*node.args.args, *node.args.kwonlyargs) if _mentions(a.annotation, names))
         if _mentions(node.returns, names):
             yield node.name
+
+
+def _narrowed(test: ast.expr, names: set[str]) -> Iterator[str]:
+    """What a test finds to be an object of a class of the library: `isinstance(x, lib.Class)`."""
+    for call in ast.walk(test):
+        asks = isinstance(call, ast.Call) and len(call.args) == 2 and dotted(call.func) == "isinstance"
+        if asks and isinstance(call, ast.Call) and _mentions(call.args[1], names):
+            yield from _stored(call.args[0])
 
 
 def _last(node: ast.Name | ast.Attribute) -> str:

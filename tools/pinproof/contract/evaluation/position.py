@@ -30,6 +30,15 @@ class Position:
         self.order = order
         self.when = when
 
+    def _key(self) -> tuple[object, ...]:
+        return id(self.scope.node), self.order, tuple((id(test), answer) for test, answer, _ in self.when)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Position) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
 
 def comprehension(
     node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, at: Position

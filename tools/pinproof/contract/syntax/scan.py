@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 _AFTER = b" \t("
 _LONGEST = 20_000
+# What imports a package, or asks for it and its version, by a name in a string.
+_BY_NAME = (b"import_module", b"__import__", b"importlib.metadata", b"find_spec")
 
 
 class Imported(NamedTuple):
@@ -73,7 +75,7 @@ def _from(source: bytes, names: tuple[str, ...]) -> Imported:
 def mentions(
     data: bytes, found: Iterable[Imported], tops: frozenset[str], needles: tuple[bytes, ...]
 ) -> bool:
-    """Whether a file imports one of the packages, or may import one by name.
+    """Whether a file imports one of the packages, or may import or ask for one by name.
 
     Args:
         data: the file.
@@ -87,5 +89,5 @@ def mentions(
             return True
         if any(item.module == top or item.module.startswith(top + ".") for top in tops if "." in top):
             return True
-    dynamic = b"import_module" in data or b"__import__" in data
+    dynamic = any(word in data for word in _BY_NAME)
     return dynamic and any(needle in data for needle in needles)
