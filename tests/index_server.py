@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import tarfile
 import threading
 import zipfile
@@ -151,6 +152,14 @@ def _range(header: str, size: int) -> tuple[int, int]:
     return int(first), min(int(last) + 1, size) if last else size
 
 
+def own_settings_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of this machine's other settings of pip and uv."""
+    for name in ("PIP_FIND_LINKS", "PIP_EXTRA_INDEX_URL", "PIP_CERT", "UV_INDEX", "UV_FIND_LINKS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("UV_NO_CONFIG", "1")
+
+
 @pytest.fixture
 def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     """An empty index that pinproof asks instead of PyPI."""
@@ -159,6 +168,7 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
     with serve(Index()) as running:
         monkeypatch.setenv("PIP_INDEX_URL", f"{running.url}/simple/")
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        own_settings_only(monkeypatch)
         distributions.cache_clear()
         yield running
         distributions.cache_clear()

@@ -14,7 +14,7 @@ from pinproof.errors import CannotCheck, Conflict, InputError, Refused
 from pinproof.fetch import fetch_release
 from pinproof.patchset.patchfile import Patch
 
-from tests.index_server import Index, index, sdist
+from tests.index_server import Index, index, sdist, wheel
 from tests.trees import MODEL, model_file
 
 __all__ = ["index"]
@@ -169,8 +169,45 @@ def test_two_top_folders_are_no_sdist(index: Index, tmp_path: Path) -> None:
 
 def test_an_sdist_of_something_else_leaves_nothing(index: Index, tmp_path: Path) -> None:
     publish(index, {f"{TOP}/setup.py": b""})
-    with pytest.raises(InputError, match="no vllm tree"):
+    with pytest.raises(InputError, match="holds no vllm or sglang"):
         fetch_release("vllm", "1.0", tmp_path / "a")
+    assert left_beside(tmp_path) == []
+
+
+def test_a_plugin_is_fetched_like_an_engine(index: Index, tmp_path: Path) -> None:
+    files = {"p-1.0/pyproject.toml": b"[project]\nname = 'p'\n", "p-1.0/src/inside/__init__.py": b""}
+    index.add("p", "p-1.0.tar.gz", sdist(files))
+    tree = fetch_release("p", "1.0", tmp_path / "a")
+    assert (tree.kind, tree.package, tree.root) == ("git", "inside", tmp_path / "a/src")
+
+
+def test_a_release_without_an_sdist_is_unpacked_from_its_wheel(index: Index, tmp_path: Path) -> None:
+    """vllm-omni and ray publish wheels only; openrlhf keeps its package in the wheel's data folder."""
+    files = {
+        "q/__init__.py": b"# here\n",
+        "q-1.0.data/purelib/r/__init__.py": b"",
+        "q-1.0.dist-info/METADATA": b"",
+    }
+    index.add("q", "q-1.0-py3-none-any.whl", wheel(files))
+    tree = fetch_release("q", "1.0", tmp_path / "a")
+    assert tree.packages == ("q", "r")
+    assert (tmp_path / "a/q/__init__.py").read_bytes() == b"# here\n"
+
+
+@pytest.mark.parametrize("name", ["../evil.py", "/evil.py", "q/../../evil.py", ".git/hooks/pre-commit"])
+def test_a_wheel_member_that_would_leave_the_folder_stops_everything(
+    index: Index, tmp_path: Path, name: str
+) -> None:
+    index.add("q", "q-1.0-py3-none-any.whl", wheel({"q/__init__.py": b"", name: b"x"}))
+    with pytest.raises(InputError, match="unsafe path"):
+        fetch_release("q", "1.0", tmp_path / "a")
+    assert left_beside(tmp_path) == []
+
+
+def test_a_damaged_wheel_leaves_nothing(index: Index, tmp_path: Path) -> None:
+    index.add("q", "q-1.0-py3-none-any.whl", wheel({"q/__init__.py": b"1" * 999})[:-40])
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        fetch_release("q", "1.0", tmp_path / "a")
     assert left_beside(tmp_path) == []
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pinproof.errors import InputError
 from pinproof.pins import Pin, disagreements, find_pin, read_pins
 from pinproof.tree import DiskFiles, OverlayFiles, Tree, open_tree
 
@@ -96,13 +97,127 @@ def test_the_dockerfile_states_pins(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_core_metadata_states_pins_but_not_those_of_extras(tmp_path: Path) -> None:
+def test_core_metadata_states_pins_and_those_of_extras_as_such(tmp_path: Path) -> None:
     text = (
         "Metadata-Version: 2.4\nName: vllm\nVersion: 1.0\nRequires-Dist: flashinfer-python==0.6.12\n"
         'Requires-Dist: runai==1.0; extra == "runai"\n\nRequires-Dist: body==1.0\n'
     )
     pins = read_pins(tree_of(tmp_path, **{"PKG-INFO": text}))
-    assert told(pins) == [("flashinfer-python", "0.6.12", True, "PKG-INFO", 4)]
+    assert told(pins) == [
+        ("flashinfer-python", "0.6.12", True, "PKG-INFO", 4), ("runai", "1.0", True, "PKG-INFO", 5),
+    ]  # fmt: skip
+    assert [(pin.origin, pin.reach, pin.when) for pin in pins] == [
+        ("metadata", "always", None), ("metadata", "extra", "extra runai"),
+    ]  # fmt: skip
+
+
+PYPROJECT = """[project]
+name = "sglang"
+dependencies = [
+  "flashinfer_python==0.6.3", # keep it aligned
+  'quack-kernels==0.2.4',
+  "gguf",
+]
+[project.optional-dependencies]
+srt = ["flash-attn==2.8; sys_platform == 'linux'", "quack-kernels==0.2.4"]
+"""
+
+
+def test_a_pyproject_states_pins_at_their_lines_and_those_of_extras(tmp_path: Path) -> None:
+    pins = read_pins(tree_of(tmp_path, pyproject_dot_toml=PYPROJECT))
+    assert [(pin.library, pin.spec, pin.line, pin.reach) for pin in pins] == [
+        ("flash-attn", "2.8", 9, "extra"), ("flashinfer-python", "0.6.3", 4, "always"),
+        ("gguf", "any", 6, "always"), ("quack-kernels", "0.2.4", 5, "always"),
+        ("quack-kernels", "0.2.4", 9, "extra"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["[project]\ndependencies = 5\n", "[project\ndependencies = []", "project = 1\n#dependencies ="]
+)
+def test_a_pyproject_that_cannot_be_read_is_an_error_and_not_an_empty_list(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match="cannot be read for its pins"):
+        read_pins(tree_of(tmp_path, pyproject_dot_toml=text))
+
+
+def test_a_pyproject_without_dependencies_is_not_even_parsed(tmp_path: Path) -> None:
+    text = '[project]\ndynamic = ["dependencies", "optional-dependencies"]\nnot toml'
+    assert read_pins(tree_of(tmp_path, pyproject_dot_toml=text)) == []
+
+
+@pytest.mark.parametrize(
+    ("marker", "reach"),
+    [
+        ('platform_machine == "s390x"', "elsewhere"),
+        ('platform_machine == "x86_64"', "always"),
+        ('extra == "flashinfer"', "extra"),
+        ('extra == "flashinfer" and sys_platform == "darwin"', "elsewhere"),
+        ('python_version < "3.4"', "elsewhere"),
+    ],
+)
+def test_a_marker_says_when_a_pin_holds(tmp_path: Path, marker: str, reach: str) -> None:
+    (pin,) = read_pins(tree_of(tmp_path, requirements__cuda_dot_txt=f"flashinfer-python==0.3.1; {marker}\n"))
+    assert pin.reach == reach
+    decides = find_pin([pin], "flashinfer-python")
+    assert decides is pin  # nothing else pins it
+
+
+def test_the_rocm_image_pins_aiter_with_its_repository(tmp_path: Path) -> None:
+    text = (
+        'ARG AITER_BRANCH="v0.1.26"\nARG AITER_REPO="https://github.com/ROCm/aiter.git"\nARG AITER_BRANCH\n'
+    )
+    (pin,) = read_pins(tree_of(tmp_path, docker__Dockerfile_dot_rocm_base=text))
+    assert (pin.library, pin.spec, pin.repo) == ("aiter", "v0.1.26", "https://github.com/ROCm/aiter.git")
+    assert (pin.reach, pin.when) == ("elsewhere", "rocm")
+
+
+def test_the_deep_ep_commit_has_its_repository(tmp_path: Path) -> None:
+    (pin,) = read_pins(tree_of(tmp_path, docker__Dockerfile="ARG DEEPEP_COMMIT_HASH=d4f41e4e93\n"))
+    assert pin.repo == "https://github.com/deepseek-ai/DeepEP"
+
+
+def test_a_pin_of_this_platform_decides_over_another_ones_and_they_do_not_disagree(tmp_path: Path) -> None:
+    pins = read_pins(
+        tree_of(
+            tmp_path,
+            requirements__cuda_dot_txt="tilelang==0.1.12\n",
+            requirements__rocm_dot_txt="tilelang==0.1.10\n",
+        )
+    )
+    decides = find_pin(pins, "tilelang")
+    assert decides is not None
+    assert decides.spec == "0.1.12"
+    assert disagreements(pins) == []
+
+
+METADATA = "Metadata-Version: 2.4\nName: vllm\nVersion: 1.0\nRequires-Dist: flashinfer-python==0.7.2\n"
+
+
+@pytest.mark.parametrize("wanted", ["0.7.4", ">=0.7.4"])
+def test_in_a_source_tree_the_builds_inputs_win_over_what_an_earlier_build_wrote(
+    tmp_path: Path, wanted: str
+) -> None:
+    line = f"flashinfer-python{'' if wanted.startswith('>') else '=='}{wanted}\n"
+    pins = read_pins(tree_of(tmp_path, requirements__cuda_dot_txt=line, **{"PKG-INFO": METADATA}))
+    decides = find_pin(pins, "flashinfer-python")
+    assert decides is not None
+    assert (decides.spec, decides.file) == (wanted, "requirements/cuda.txt")
+    (split,) = disagreements(pins)
+    assert split.sentence() == f"requirements/cuda.txt:1 says {wanted} but PKG-INFO:4 says 0.7.2"
+
+
+def test_extras_are_alternatives_but_each_must_fit_what_always_holds(tmp_path: Path) -> None:
+    text = '[project]\ndependencies = ["a==1"]\n[project.optional-dependencies]\nx = ["b==1"]\ny = ["b==2"]\n'
+    assert disagreements(read_pins(tree_of(tmp_path, pyproject_dot_toml=text))) == []
+    (split,) = disagreements(
+        read_pins(tree_of(tmp_path, pyproject_dot_toml=text.replace('"b==2"', '"a==2"')))
+    )
+    assert (split.library, [pin.line for pin in split.pins]) == ("a", [2, 5])
+
+
+def test_a_short_commit_is_no_other_pin_than_the_same_commit_in_full(tmp_path: Path) -> None:
+    tree = tree_of(tmp_path, **{CMAKE: f"GIT_TAG {A}\n", SHELL: f'DEEPGEMM_GIT_REF="{A[:10]}"\n'})
+    assert disagreements(read_pins(tree)) == []
 
 
 def test_two_places_that_agree_are_no_disagreement(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pinproof.errors import CannotCheck, InputError
+from pinproof.index.settings import settings
 from pinproof.releases import (
     distributions,
     download_sdist,
@@ -60,9 +61,28 @@ def test_a_project_that_does_not_exist_is_named(index: Index) -> None:
         distributions("vlllm")
 
 
-def test_a_release_without_a_wheel_says_so(index: Index) -> None:
+def test_a_release_without_a_wheel_is_read_from_its_sdist(index: Index) -> None:
+    """All of vllm-ascend since 0.27.1rc1 has an sdist only."""
     index.add("vllm", "vllm-1.0.tar.gz", sdist(SDIST))
-    with pytest.raises(InputError, match="has no wheel"):
+    tree = release_tree("vllm", "1.0")
+    assert (tree.kind, tree.packages, tree.read("vllm/__init__.py")) == ("release", ("vllm",), b"")
+
+
+def test_a_release_with_its_packages_below_src_is_read_from_there(index: Index) -> None:
+    files = {
+        "p-1.0/pyproject.toml": b"[project]\n",
+        "p-1.0/src/inside/__init__.py": b"1",
+        "p-1.0/tests/x.py": b"",
+    }
+    index.add("p", "p-1.0.tar.gz", sdist(files))
+    tree = release_tree("p", "1.0")
+    assert (tree.packages, tree.read("inside/__init__.py")) == (("inside",), b"1")
+    assert tree.project_files.read("pyproject.toml") == b"[project]\n"
+
+
+def test_a_release_without_wheel_or_sdist_says_so(index: Index) -> None:
+    index.add("vllm", "vllm-1.0-1.src.rpm", b"")
+    with pytest.raises(InputError, match="has no sdist"):
         release_tree("vllm", "1.0")
 
 
@@ -115,7 +135,7 @@ def test_a_range_is_asked_for_once_an_hour_and_kept_while_there_is_no_network(in
     publish(index, "1.2")
     distributions.cache_clear()
     assert versions_between("vllm", "1.0", "1.9") == ["1.0", "1.1"]
-    age(Path(os.environ["PINPROOF_CACHE"]) / "index/vllm/1.0..1.9.json", 4000)
+    age(Path(os.environ["PINPROOF_CACHE"]) / f"index/vllm/at-{settings().fingerprint()}/1.0..1.9.json", 4000)
     index.down = True
     assert versions_between("vllm", "1.0", "1.9") == ["1.0", "1.1"]
     index.down = False

@@ -57,3 +57,13 @@ def test_a_link_out_of_the_tree_is_not_read(tmp_path: Path) -> None:
     root = make_package(tmp_path / "tree")
     (root / "vllm" / "link.py").symlink_to(outside)
     assert DiskFiles(root).read("vllm/link.py") is None
+
+
+@pytest.mark.parametrize("layout", ["python", "src"])
+def test_a_checkout_that_keeps_its_package_one_folder_down_is_a_tree(tmp_path: Path, layout: str) -> None:
+    package = tmp_path / layout / "sglang"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    tree = open_tree(tmp_path, package="sglang")
+    assert tree.root == tmp_path / layout
+    assert tree.read("sglang/__init__.py") == b""

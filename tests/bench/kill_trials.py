@@ -1,34 +1,42 @@
-"""Kill -9 trials of apply and revert: no file may ever be anything but the old bytes or the new ones.
+"""Kills of apply and revert: no file may be torn, and git's index may never part from the worktree.
 
-    python -m tests.bench.kill_trials [--trials 500] [--processes 40] [--seed 1]
+    python -m tests.bench.kill_trials [--trials 500] [--processes 40] [--seed 1] [--kinds git,plain]
 
-Two kinds of trial, each on a plain tree and on a git checkout. In the first a forked child has planned an
-apply or a revert and is killed at a random moment of carrying it out. In the second the real `pinproof
-apply` process is killed at a random moment of its life. After each: every file is whole, the next run
-settles the tree, and apply and revert still work. Exits 1 on the first failure.
+Two kinds of trial, each on a plain tree and on a git checkout, each with four signals: SIGKILL, SIGKILL
+of the whole process group (git dies too), SIGINT and SIGTERM. In the first a forked child has planned an
+apply or a revert and is hit at a random moment of carrying it out. In the second the real `pinproof
+apply` process is hit at a random moment of its life. After each: every file is whole, the next run
+settles the tree, the index holds what the worktree holds, no lock and nothing of ours is left. After
+SIGINT and SIGTERM all this must be true before the next run. Exits 1 on the first failure.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import os
 import random
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+from pinproof.errors import Refused
 from pinproof.patchset.apply import carry_out, plan_apply, plan_revert, settle_tree
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import find_patch
+from pinproof.signals import raise_on_termination
 from pinproof.tree import open_tree
 
 from tests.trees import MODEL, SITU, make_tree, model_file
 
 Tally = collections.Counter[str]
+SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGKILL of the group": signal.SIGKILL, "SIGINT": signal.SIGINT,
+           "SIGTERM": signal.SIGTERM}  # fmt: skip
 
 
 def main() -> int:
@@ -38,84 +46,110 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=500)
     parser.add_argument("--processes", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", default="plain,git")
     options = parser.parse_args()
     patch = find_patch("0001")
-    for kind in ("plain", "git"):
+    for kind in options.kinds.split(","):
         for trial, count in ((forked, options.trials), (process, options.processes)):
-            with tempfile.TemporaryDirectory() as name:
-                root = make_tree(Path(name) / "tree", patch, fixed=False, declares=SITU)
-                if kind == "git":
-                    commit(root)
-                tally = run_trials(trial, count, root, patch, random.Random(options.seed))
-            print(f"{kind}, {trial.__name__}: {count} trials, 0 torn files; " + said(tally))
+            for how in SIGNALS:
+                with tempfile.TemporaryDirectory() as name:
+                    root = make_tree(Path(name) / "tree", patch, fixed=False, declares=SITU)
+                    if kind == "git":
+                        commit(root)
+                    tally = run_trials(trial, count, root, patch, how, random.Random(options.seed))
+                print(f"{kind}, {trial.__name__}, {how}: {count} trials, 0 bad; {said(tally)}", flush=True)
     return 0
 
 
-def run_trials(trial: object, count: int, root: Path, patch: Patch, rng: random.Random) -> Tally:
+def run_trials(trial: object, count: int, root: Path, patch: Patch, how: str, rng: random.Random) -> Tally:
     assert callable(trial)
     tally: Tally = collections.Counter()
-    span = 0.0
-    for _ in range(3):  # how long an undisturbed one takes, and both directions once
+    spans = []
+    for _ in range(5):  # how long an undisturbed one takes, in both directions
         started = time.monotonic()
-        trial(root, patch, None)
-        span = max(span, time.monotonic() - started)
+        trial(root, patch, how, None)
+        spans.append(time.monotonic() - started)
+    span = statistics.median(spans)
     for _ in range(count):
         before = (root / MODEL).read_bytes()
-        trial(root, patch, rng.random() * span * 1.1)
-        check(root, patch, before, tally)
+        trial(root, patch, how, rng.random() * span * 1.1)
+        check(root, patch, before, how, tally)
     return tally
 
 
-def forked(root: Path, patch: Patch, kill_after: float | None) -> None:
-    """Fork, plan, then carry out; killed `kill_after` seconds into the carrying out."""
+def forked(root: Path, patch: Patch, how: str, after_s: float | None) -> None:
+    """Fork, plan, then carry out; hit `after_s` seconds into the carrying out."""
     ready, go = os.pipe()
     child = os.fork()
     if child == 0:
-        tree = open_tree(root)
-        fixed = (root / MODEL).read_bytes() == model_file(patch, fixed=True)
-        plan = plan_revert([patch], tree, named=True) if fixed else plan_apply([patch], tree, named=True)
-        os.write(go, b"x")
-        carry_out(plan, tree, series=[patch])
+        os.setsid()
+        with contextlib.suppress(BaseException), open(os.devnull, "w") as null:  # noqa: PTH123
+            sys.stderr = null
+            raise_on_termination()
+            tree = open_tree(root)
+            fixed = (root / MODEL).read_bytes() == model_file(patch, fixed=True)
+            plan = plan_revert([patch], tree, named=True) if fixed else plan_apply([patch], tree, named=True)
+            os.write(go, b"x")
+            carry_out(plan, tree, series=[patch])
         os._exit(0)
     os.close(go)
     os.read(ready, 1)
     os.close(ready)
-    end(child, kill_after)
-
-
-def process(root: Path, patch: Patch, kill_after: float | None) -> None:
-    """The real command in a process of its own, killed `kill_after` seconds after its start."""
-    fixed = (root / MODEL).read_bytes() == model_file(patch, fixed=True)
-    command = [sys.executable, "-m", "pinproof", "apply", *(["--revert"] if fixed else []), str(root)]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if kill_after is not None:
-        time.sleep(kill_after)
-        child.send_signal(signal.SIGKILL)
-    child.wait()
-
-
-def end(child: int, kill_after: float | None) -> None:
-    if kill_after is not None:
-        time.sleep(kill_after)
-        os.kill(child, signal.SIGKILL)
+    hit(child, how, after_s)
     os.waitpid(child, 0)
 
 
-def check(root: Path, patch: Patch, before: bytes, tally: Tally) -> None:
-    """Whole now, whole and tidy after the next run settles it."""
+def process(root: Path, patch: Patch, how: str, after_s: float | None) -> None:
+    """The real command in a process of its own, hit `after_s` seconds after its start."""
+    fixed = (root / MODEL).read_bytes() == model_file(patch, fixed=True)
+    command = [sys.executable, "-m", "pinproof", "apply", *(["--revert"] if fixed else []), str(root)]
+    child = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    hit(child.pid, how, after_s)
+    child.wait()
+
+
+def hit(child: int, how: str, after_s: float | None) -> None:
+    if after_s is not None:
+        time.sleep(after_s)
+        send = os.killpg if "group" in how else os.kill
+        with contextlib.suppress(ProcessLookupError):
+            send(child, SIGNALS[how])
+
+
+def check(root: Path, patch: Patch, before: bytes, how: str, tally: Tally) -> None:
+    """Whole now; whole, tidy and agreed after the next run settles it, or already after a soft signal."""
     whole = [model_file(patch, fixed=fixed) for fixed in (False, True)]
     if (root / MODEL).read_bytes() not in whole:
         raise SystemExit(f"TORN: {root / MODEL}")
-    for _ in range(200):  # a git of the killed run may still be at work; it ends by itself
-        if not (root / ".git/index.lock").exists():
-            break
-        time.sleep(0.01)
-    settled = settle_tree(open_tree(root))
+    settled = None
+    if "KILL" in how:
+        settled = settle_when_free(root)
     after = (root / MODEL).read_bytes()
-    stray = list(root.rglob("*pinproof*"))
+    stray = [path for path in root.rglob("*") if "pinproof" in path.name or path.name == "index.lock"]
     if after not in whole or stray:
         raise SystemExit(f"NOT SETTLED: {stray or MODEL}")
+    if (root / ".git").exists() and differs(root):
+        raise SystemExit(f"INDEX AND WORKTREE DIFFER: {differs(root)}")
     tally[settled or ("changed" if after != before else "nothing changed")] += 1
+
+
+def settle_when_free(root: Path) -> str | None:
+    """What the next run does; it waits for a git child of the killed run, which ends by itself."""
+    for _ in range(200):
+        try:
+            return settle_tree(open_tree(root))
+        except Refused:
+            time.sleep(0.01)
+    raise SystemExit(f"STILL LOCKED: {root}")
+
+
+def differs(root: Path) -> str:
+    done = subprocess.run(
+        ["git", "diff", "--name-only"], cwd=root, check=True, capture_output=True, text=True
+    )
+    return done.stdout
 
 
 def commit(root: Path) -> None:

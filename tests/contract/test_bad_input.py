@@ -120,7 +120,14 @@ def test_a_watch_list_with_an_unknown_field_is_refused(tmp_path: Path) -> None:
         (b"from . import y", [("", 1, ("y",))]),
         (b"x = 'import z'\nreimport q", []),
         (b"from x import(", [("x", 0, ())]),
-        (b"from x import a, \\\n    b", [("x", 0, ("a",))]),
+        (b"from x import a, \\\n    b", [("x", 0, ("a", "b"))]),
+        (b"from x \\\n  import a", [("x", 0, ("a",))]),
+        (b"import \\\r\n  x", [("x", 0, ())]),
+        (b"try: import a; import b; from .c import d\n", [("a", 0, ()), ("b", 0, ()), ("c", 1, ("d",))]),
+        (b"class A: from a import b", [("a", 0, ("b",))]),
+        (b"\xef\xbb\xbfimport a", [("a", 0, ())]),
+        (b"x = 1\rimport a\rimport b", [("a", 0, ()), ("b", 0, ())]),
+        (b"from.a import*", [("a", 1, ("*",))]),
     ],
 )
 def test_imports_are_found_in_bytes(text: bytes, found: list[tuple[str, int, tuple[str, ...]]]) -> None:

@@ -43,6 +43,8 @@ PROBLEMS = [
     (b"Last-Update:", b"free text here\nLast-Update:", "one field a line"),
     (b"Contract: vllm/models/kimi_k3/nvidia/model.py", b"Contract: vllm/other.py", "is not touched"),
     (b" situ_beta,situ_linear_beta\n", b"\n", "is not `FILE CALLEE"),
+    (b"Contract: vllm/models/kimi_k3/nvidia/model.py deep_gemm.fp8_fp4_mega_moe situ_beta,situ_linear_beta\n",
+     b"", "Contract: is missing"),
     (b"Subject: [PATCH] [", b"Subject: [PATCH 1/1] [", "a re-export would write"),
     (b"index d7a08a6da2aeb434206c7b43e07cc94eb01425a1..f7e8c54f1bf342813fa149eec65a01cb48443a61",
      b"index d7a08a6..f7e8c54", "a re-export would write"),

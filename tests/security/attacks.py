@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
-from pinproof import console, fetch, git, pins, tree, wheelfiles
+from pinproof import console, fetch, git, pins, runner, tree, wheelfiles
 from pinproof.contract.check import check_tree
 from pinproof.contract.sources import fetching
 from pinproof.duplicates import report
@@ -46,6 +46,10 @@ PROSE = (
     "Origin: other, https://example.org/1\nUpstream-Status: Pending\nAffects: x 1\n"
     "Remove-When: never, it is a test\nLast-Update: 2026-11-30\n"
 )
+HEAD = (
+    b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\n"
+    b"Date: Mon, 30 Nov 2026 00:00:00 +0000\nSubject: [PATCH] [Misc] A test\n\n" + PROSE.encode() + b"---\n"
+)  # fmt: skip
 Monkey = pytest.MonkeyPatch
 Attack = Callable[[Path, Monkey], bool]
 
@@ -61,13 +65,16 @@ class Case:
 
 def patch_text(path: str, old: bytes | None, new: bytes) -> bytes:
     """A patch of the right form that turns one file's single line into another (None: adds the file)."""
+    return HEAD + diff_text(path, old, new)
+
+
+def diff_text(path: str, old: bytes | None, new: bytes) -> bytes:
+    """The part of a patch that is about one file."""
     kind = b"new file mode 100644\n" if old is None else b""
     before = b"/dev/null" if old is None else b"a/" + path.encode()
     hunk = b"@@ -0,0 +1 @@\n+" + new if old is None else b"@@ -1 +1 @@\n-" + old + b"+" + new
     return (
-        b"From " + b"0" * 40 + b" Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\n"
-        b"Date: Mon, 30 Nov 2026 00:00:00 +0000\nSubject: [PATCH] [Misc] A test\n\n" + PROSE.encode()
-        + b"---\ndiff --git a/" + path.encode() + b" b/" + path.encode() + b"\n" + kind
+        b"diff --git a/" + path.encode() + b" b/" + path.encode() + b"\n" + kind
         + b"index " + b"0" * 40 + b".." + b"1" * 40 + (b" 100644\n" if old is not None else b"\n")
         + b"--- " + before + b"\n+++ b/" + path.encode() + b"\n" + hunk
     )  # fmt: skip
@@ -197,7 +204,7 @@ def git_works_elsewhere(tmp: Path, monkeypatch: Monkey) -> bool:
     victim = tmp / "victim/vllm"
     victim.mkdir(parents=True)
     (victim / "a.py").write_bytes(b"old\n")
-    root = _repository(tmp / "tree")
+    root = repository(tmp / "tree")
     with (root / ".git/config").open("a") as config:
         config.write(f"[core]\n\tworktree = {tmp}/victim\n")
     before = (root / ".git/index").read_bytes()
@@ -225,6 +232,28 @@ def title_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
     with contextlib.redirect_stdout(out):
         report.show(GateResult(gate="duplicates", outcome="pass", summary="s", details=details))
     return any(char in out.getvalue() for char in "\x1b\x07\u202e")
+
+
+def title_writes_a_command(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A pull request whose title starts a line of its own in a table, and that line is a runner's command."""
+    return _commands(
+        monkeypatch, lambda: console.table(("title",), [("fix\u2028::error::evil ##[add-mask]x",)])
+    )
+
+
+def summary_writes_a_command(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A record made on an untrusted machine, whose summary goes on after a newline."""
+    return _commands(monkeypatch, lambda: console.say("smoke: pass: fine\n \u00a0::stop-commands::x"))
+
+
+def _commands(monkeypatch: Monkey, work: Callable[[], None]) -> bool:
+    """Whether what is printed holds a command, as the runner reads lines."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), runner.guarded_output():
+        work()
+    lines = re.split(r"\r\n|\r|\n", out.getvalue())
+    return any(line.strip().startswith("::") or "##[" in line for line in lines)
 
 
 def pin_names_another_host(tmp: Path, monkeypatch: Monkey) -> bool:
@@ -352,7 +381,7 @@ def _read_member(tmp: Path, content: bytes, *, claimed: int | None, monkeypatch:
             return 0
 
 
-def _repository(root: Path) -> Path:
+def repository(root: Path) -> Path:
     small_tree(root)
     (root / "vllm/a.py").write_bytes(b"old\n")
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "base"]):
@@ -365,7 +394,7 @@ def _hostile_repository(
 ) -> bool:
     """Apply a patch to a checkout that brings its own git settings; whether one of its programs ran."""
     canary = tmp / "canary"
-    root = _repository(tmp / "tree")
+    root = repository(tmp / "tree")
     (root / ".gitattributes").write_text(attributes)
     with (root / ".git/config").open("a") as file:
         file.write(config.replace("CANARY", str(canary)))
@@ -428,7 +457,7 @@ def _git_drivers_hold(monkeypatch: Monkey) -> None:
 def _worktree_is_believed(monkeypatch: Monkey) -> None:
     from pinproof.patchset import apply as module
 
-    monkeypatch.setattr(module, "check_worktree", lambda root: None)
+    monkeypatch.setattr(module, "check_worktree", lambda root: root / ".git")
 
 
 def _any_host_is_asked(monkeypatch: Monkey) -> None:
@@ -445,6 +474,10 @@ def _outcomes_are_believed(monkeypatch: Monkey) -> None:
 
 def _expressions_search_freely(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(pins, "_CMAKE_SET", re.compile(r'^\s*set\(\s*(\w+)\s+"([^"\n]*)"', re.MULTILINE))
+
+
+def _commands_pass(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(runner, "guarded_output", contextlib.nullcontext)
 
 
 def _text_is_trusted(monkeypatch: Monkey) -> None:
@@ -469,6 +502,8 @@ CASES = (
     Case("git works on another folder", git_works_elsewhere, _worktree_is_believed),
     Case("outside text drives the terminal", text_moves_the_cursor, _text_is_trusted),
     Case("outside text drives the terminal", title_moves_the_cursor, _text_is_trusted),
+    Case("outside text commands the runner", title_writes_a_command, _commands_pass),
+    Case("outside text commands the runner", summary_writes_a_command, _commands_pass),
     Case("a pin points to another host", pin_names_another_host, _any_host_is_asked),
     Case("evidence is forged", record_was_edited, _seals_are_believed),
     Case("evidence is forged", record_contradicts_itself, _outcomes_are_believed),

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPO
-from tests.security.attacks import CASES, Case, wheel_climbs_out
+from tests.security import attacks, writes
+from tests.security.attacks import Case, wheel_climbs_out
+
+CASES = (*attacks.CASES, *writes.CASES)
 
 
 def name(case: Case) -> str:

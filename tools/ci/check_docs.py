@@ -1,4 +1,4 @@
-"""Check the documentation: every relative link and anchor leads somewhere, every command shown exists.
+"""Check the documentation: links and anchors lead somewhere, commands shown exist with their options.
 
     python tools/ci/check_docs.py [FOLDER]
 
@@ -7,17 +7,22 @@ Prints one line a fault as FILE:LINE: WHAT and exits 1 when there is one.
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-_COMMAND = re.compile(r"^(?:\$ )?(?:pinproof ([a-z][a-z-]*)|(?:\./)?tools/([a-z-]+)\.sh)\b")
+_COMMAND = re.compile(r"^(?:\$ )?(?:pinproof ([a-z][a-z-]*)|(?:\./)?tools/([a-z-]+)\.sh)\b(.*)")
+# A synopsis, a pipe, a comment: only what comes before is arguments.
+_NOT_ARGUMENTS = re.compile(r"[\[\]|<>;&]|\$\(|\.\.\.| # ")
 
 
 def main(arguments: list[str]) -> int:
@@ -92,7 +97,31 @@ def _command_problems(code: str, root: Path) -> Iterator[str]:
         else:
             wanted = root / "tools" / f"{match[2]}.sh"
         if not wanted.is_file():
-            yield f"shows `{match[0]}`, and there is no such command"
+            yield f"shows `{match[0].removesuffix(match[3])}`, and there is no such command"
+        else:
+            yield from _option_problems(match[1] or match[2], match[3])
+
+
+def _option_problems(name: str, arguments: str) -> Iterator[str]:
+    """Options that a command shown does not have."""
+    given = re.findall(r"(?<!\S)(--[a-z][a-z-]*|-[a-zA-Z])(?=[\s=]|$)", _NOT_ARGUMENTS.split(arguments)[0])
+    known = _options(name)
+    for option in given:
+        if known and option not in known:
+            yield f"shows `{name} {option}`, and {name} has no such option"
+
+
+@lru_cache
+def _options(name: str) -> frozenset[str]:
+    """Every option of a command; none for a door without a command of its name."""
+    try:
+        command = importlib.import_module(f"pinproof.commands.{name.replace('-', '_')}")
+    except ModuleNotFoundError:
+        return frozenset()
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    own = (option for action in parser._actions for option in action.option_strings)
+    return frozenset((*own, "--offline"))
 
 
 if __name__ == "__main__":

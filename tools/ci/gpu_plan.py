@@ -29,7 +29,7 @@ def main() -> int:
         sha = allowed_sha(os.environ)
         matrix = chosen(os.environ.get("INPUT_GPU", "all"), os.environ.get("INPUT_RELEASE", "all"))
     except Refused as error:
-        print(f"::error::{error}")
+        print(f"::error::{' '.join(str(error).split())}")
         return 2
     with Path(os.environ["GITHUB_OUTPUT"]).open("a", encoding="utf-8") as output:
         output.write(f"sha={sha}\nmatrix={json.dumps(matrix)}\n")

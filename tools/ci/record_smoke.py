@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import msgspec
+from pinproof.console import one_line, say
 from pinproof.errors import PinproofError
 from pinproof.gate import GateResult
 from pinproof.patchset.series import find_patch
 from pinproof.paths import atomic_write
+from pinproof.runner import guarded_output
 from pinproof.submit.evidence import record
 from pinproof.submit.records import encode
 from pinproof.tree import open_tree
@@ -30,9 +32,10 @@ def main(arguments: list[str]) -> int:
         made = record(find_patch(patch), open_tree(tree), gate)
         atomic_write(Path(target), encode(made))
     except (PinproofError, msgspec.DecodeError, OSError) as error:
-        print(f"::error::no record: {error}")
+        print(f"::error::no record: {one_line(str(error))}")
         return 2
-    print(f"{made.gate}: {made.outcome}: {made.summary}")
+    with guarded_output():
+        say(f"{made.gate}: {made.outcome}: {one_line(made.summary)}")
     return 0
 
 

@@ -6,22 +6,26 @@ import io
 import sys
 
 from pinproof import __version__
+from pinproof.runner import guarded_output
 
 EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
     "apply": "apply the patches where they are needed; --revert takes them back",
     "contract": "check every call into the kernel libraries against the versions pinned",
+    "seams": "check where a plugin overrides or patches its engine",
     "verdict": "say whether a patch is needed on a tree, and why",
     "check": "compile the touched files and run the tree's own pre-commit hooks on them",
     "duplicates": "search GitHub for a pull request that already does it",
     "review": "read a patch hunk by hunk and put your name to it",
     "submit": "turn a ready patch into a branch and a pull request",
     "status": "show each patch's state over the releases and upstream",
+    "history": "show what a library function declares and its calls pass, release by release",
     "smoke": "prove a patch at run time, as far as this machine allows",
 }
 PLUMBING = {
     "fetch": "bring a release from PyPI as a git tree",
     "pins": "list what a tree pins, and where",
+    "report": "make a static site of patches, findings and contracts over time",
     "drift": "look for new releases, and what they break",
     "lint": "check the series and the patches' headers",
     "export": "regenerate the patches from a tree, byte for byte",
@@ -45,8 +49,9 @@ def main(argv: list[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _dispatch(arguments)
-        sys.stdout.flush()  # here, where a reader that has gone away is still caught
+        with guarded_output():
+            code = _dispatch(arguments)
+            sys.stdout.flush()  # here, where a reader that has gone away is still caught
         return code
     except BrokenPipeError:
         return _broken_pipe()
@@ -68,6 +73,7 @@ def _dispatch(arguments: list[str]) -> int:
 def _run(name: str, arguments: list[str]) -> int:
     from pinproof.console import note, typed
     from pinproof.errors import PinproofError
+    from pinproof.signals import Terminated
 
     try:
         return _parse_and_run(name, arguments)
@@ -76,8 +82,11 @@ def _run(name: str, arguments: list[str]) -> int:
         if error.hint:
             note(f"  -> {typed(error.hint)}")
         return int(error.exit_code)
+    except Terminated as signal:
+        note(f"pinproof {name}: ended by signal {signal.number}")
+        return 128 + signal.number
     except KeyboardInterrupt:
-        note(f"pinproof {name}: interrupted; nothing was left half done")
+        note(f"pinproof {name}: interrupted")
         return 130
     except BrokenPipeError:
         raise
@@ -85,12 +94,18 @@ def _run(name: str, arguments: list[str]) -> int:
         place = f": {error.filename}" if error.filename else ""
         note(f"pinproof {name}: {error.strerror or error}{place}")
         return 2
+    except Exception as error:
+        from pinproof.crash import report_crash
+
+        return report_crash(name, arguments, error)
 
 
 def _parse_and_run(name: str, arguments: list[str]) -> int:
     import argparse
     import gc
     import importlib
+
+    from pinproof.commands import network
 
     # A short run that builds syntax trees: collecting every 700 objects costs it a tenth of its time.
     gc.set_threshold(100_000, 20, 20)
@@ -101,8 +116,10 @@ def _parse_and_run(name: str, arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.add_arguments(parser)
+    network.add_arguments(parser)
     # Intermixed, so that `PATCH --json TREE` reads as people write it.
     options = parser.parse_intermixed_args(arguments)
+    network.adopt(options)
     return int(command.run(options))
 
 
@@ -138,5 +155,7 @@ def _overview() -> str:
         lines.extend(f"  {name:{width}}  {text}" for name, text in group.items())
         lines.append("")
     lines.append("`pinproof COMMAND --help` tells more. Exit codes: 0 done, 1 a gate failed, 2 bad input,")
-    lines.append("3 refused, 4 conflict, 5 a required proof could not be run here.")
+    lines.append(
+        "3 refused, 4 conflict, 5 a required proof could not be run here, 70 a fault of pinproof's own."
+    )
     return "\n".join(lines)

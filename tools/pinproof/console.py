@@ -12,16 +12,35 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-# C0 and C1 controls but for tab and newline; bidi controls and zero-width characters, which make a
-# text read as something else (CVE-2021-42574); surrogates, which stand for the odd bytes of a file name.
+# What does not show, or makes a text read as something else (CVE-2021-42574): controls but for tab and
+# newline; format characters (bidi, zero-width, tags that carry hidden text); line and paragraph separators,
+# which some readers take for line ends; fillers that are blank; surrogates, which stand for odd bytes of a
+# file's name. General categories Cc, Cf, Cs, Zl, Zp of Unicode 16, and the fillers.
 _UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160"
+    "\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff9-\ufffb"
+    "\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
 )
 
 
 def clean(text: str) -> str:
-    """`text` with control, bidi and zero-width characters shown as escapes: safe on a terminal."""
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+    """`text` with everything that does not show as itself as JSON's escapes: safe on a terminal.
+
+    Tabs and newlines stay; what must be one line goes through one_line().
+    """
+    return _UNSAFE.sub(_escape, text)
+
+
+def one_line(text: str) -> str:
+    """`text` cleaned, and on one line: newlines and tabs are shown as escapes too."""
+    return clean(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _escape(match: re.Match[str]) -> str:
+    """One character as JSON escapes it: UTF-16 code units (RFC 8259, section 7)."""
+    units = match.group().encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def stdout() -> Console:
@@ -78,20 +97,24 @@ def note(text: str) -> None:
 
 def emit_json(schema: str, payload: dict[str, Any]) -> None:
     """Print a machine's view: `payload` under a versioned `schema` name such as pinproof.verdict/1."""
+    sys.stdout.write(json_text({"schema": schema, **payload}))
+
+
+def json_text(value: Any) -> str:
+    """A value as indented JSON with a final newline, in which nothing stands raw that clean() escapes."""
     import msgspec
 
-    whole = {"schema": schema, **payload}
     try:
-        text = msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
     except UnicodeEncodeError:  # a path with bytes that are no UTF-8, as Python keeps them
         import json
 
-        text = json.dumps(msgspec.to_builtins(whole), indent=2)
-    sys.stdout.write(text + "\n")
+        text = json.dumps(msgspec.to_builtins(value), indent=2)
+    return clean(text) + "\n"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; cells are plain text (cleaned, no markup). Wide cells fold on a terminal."""
+    """Print a table; cells are plain text of one line (cleaned, no markup). Wide cells fold on a terminal."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -100,7 +123,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for header in headers:
         view.add_column(header, overflow="fold")
     for row in rows:
-        view.add_row(*(Text(clean(cell), style=_STYLES.get(cell, "")) for cell in row))
+        view.add_row(*(Text(one_line(cell), style=_STYLES.get(cell, "")) for cell in row))
     console = stdout()
     if console.is_terminal:
         console.print(view)
@@ -108,7 +131,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     console.width = 200
     with console.capture() as captured:
         console.print(view)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
 
 
 _STYLES = {

@@ -19,6 +19,8 @@ class Exit(enum.IntEnum):
     """The patch does not apply."""
     SKIPPED = 5
     """Nothing failed, but a required proof could not be run here."""
+    CRASHED = 70
+    """A fault of pinproof's own (EX_SOFTWARE of sysexits.h)."""
 
 
 class PinproofError(Exception):

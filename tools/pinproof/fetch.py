@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tarfile
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 from pinproof.console import progress
 from pinproof.errors import InputError, Refused
 from pinproof.git import git
+from pinproof.opening import open_any
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
-from pinproof.releases import download_sdist
-from pinproof.tree import Tree, open_tree
+from pinproof.releases import download, pick
+from pinproof.tree import Tree, check_relative
 
 # vLLM 0.33.0 unpacks to 130 MB in 6,500 files; ten times that is no sdist of it.
 _LARGEST = 2 << 30
@@ -47,17 +51,58 @@ def fetch_release(project: str, version: str, target: Path, without: Sequence[Pa
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise Refused(f"{target} exists and is not empty", hint="give a new folder")
-    archive = download_sdist(project, version)
+    archive = _archive(project, version)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as scratch:
-        root = unpack_sdist(archive, Path(scratch), f"the sdist of {project} {version}")
-        open_tree(root)
+        unpack = unpack_wheel if archive.suffix == ".whl" else unpack_sdist
+        kind = "wheel" if archive.suffix == ".whl" else "sdist"
+        root = unpack(archive, Path(scratch), f"the {kind} of {project} {version}")
+        open_any(root)
         take_out(root, without)
         commit_all(root, f"{project} {version}" + "".join(f", without {p.name}" for p in without))
         if target.exists():
             target.rmdir()
         root.rename(target)
-    return open_tree(target)
+    return open_any(target)
+
+
+def _archive(project: str, version: str) -> Path:
+    """The release's source; its wheel where it has none (vllm-omni, ray)."""
+    try:
+        return download(pick(project, version, "sdist"))
+    except InputError as error:
+        if "no sdist" not in error.message:
+            raise
+    return download(pick(project, version, "wheel"))
+
+
+def unpack_wheel(archive: Path, into: Path, name: str) -> Path:
+    """Unpack a wheel as an installer would lay it out; nothing is written outside `into`.
+
+    Raises:
+        InputError: it is damaged, too large, or has a member that would leave the folder.
+    """
+    root = into / "wheel"
+    try:
+        with zipfile.ZipFile(archive) as wheel:
+            infos = [info for info in wheel.infolist() if not info.is_dir()]
+            size = sum(info.file_size for info in infos)
+            if size > _LARGEST or len(infos) > _MOST_MEMBERS:
+                raise InputError(f"{name} unpacks to more than {_LARGEST >> 30} GiB or {_MOST_MEMBERS} files")
+            with progress(f"unpacking {name}", len(infos)) as bar:
+                for info in infos:
+                    path = root / _installed(check_relative(info.filename))
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_bytes(wheel.read(info))
+                    bar.advance()
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{name} cannot be unpacked: {error}") from error
+    return root
+
+
+def _installed(path: str) -> str:
+    """Where an installer puts a member: what lies in NAME.data/purelib or platlib goes to the top."""
+    return re.sub(r"^[^/]+\.data/(?:purelib|platlib)/", "", path)
 
 
 def unpack_sdist(archive: Path, into: Path, name: str) -> Path:

@@ -29,16 +29,17 @@ _NO_CODE = (
     "-c", "color.ui=false",
 )  # fmt: skip
 
-# Variables through which the caller's shell would point git at another repository or program.
-_DROP = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE",
-         "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_EXTERNAL_DIFF", "GIT_PREFIX", "GIT_PAGER")  # fmt: skip
+# The caller's GIT_* variables that are kept: who commits, that person's own settings and credentials.
+# Every other one points git at another repository, index, program, hash or way to read a path.
+_KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_SSH", "GIT_ASKPASS", "GIT_SSL_", "GIT_HTTP_",
+         "GIT_PROXY_", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES")  # fmt: skip
 
 _OF_THE_TREE = ("local", "worktree")
 
 
 def git_env(extra: dict[str, str] | None = None) -> dict[str, str]:
     """The environment for git: the caller's, less what redirects git, with untranslated messages."""
-    env = {key: value for key, value in os.environ.items() if key not in _DROP}
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith(_KEPT)}
     env.update(LC_ALL="C", GIT_TERMINAL_PROMPT="0", GIT_OPTIONAL_LOCKS="0")
     # A partial clone would fetch missing objects through whatever its config names as upload-pack.
     env.update(GIT_NO_LAZY_FETCH="1", GIT_ALLOW_PROTOCOL="none")
@@ -75,6 +76,7 @@ def git(
     """
     extra = dict(env or {})
     if transport is not None:
+        _not_offline(args[0])
         extra["GIT_ALLOW_PROTOCOL"] = transport
     try:
         done = subprocess.run(
@@ -95,6 +97,13 @@ def git(
     return done
 
 
+def _not_offline(command: str) -> None:
+    from pinproof.index.settings import offline
+
+    if offline():
+        raise InputError(f"offline: git {command} was not run")
+
+
 def _no_drivers(cwd: Path, env: dict[str, str]) -> dict[str, str]:
     """`env` with overrides for the filter and merge programs that the repository's own config names.
 
@@ -108,7 +117,7 @@ def _no_drivers(cwd: Path, env: dict[str, str]) -> dict[str, str]:
     )  # fmt: skip
     fields = [os.fsdecode(field) for field in listing.stdout.split(b"\0")[:-1]]
     names = [name for scope, name in zip(fields[::2], fields[1::2], strict=True) if scope in _OF_THE_TREE]
-    count = int(env.get("GIT_CONFIG_COUNT") or 0)
+    count = _config_count(env)
     added: dict[str, str] = {}
     for number, name in enumerate(dict.fromkeys(names), count):
         # A filter that is empty passes bytes through; a merge driver that is empty would claim success.
@@ -118,15 +127,11 @@ def _no_drivers(cwd: Path, env: dict[str, str]) -> dict[str, str]:
     return {**env, **added, "GIT_CONFIG_COUNT": str(count + len(added) // 2)}
 
 
-def check_worktree(root: Path) -> None:
-    """Make sure that git, run in `root`, works on `root` and nowhere else.
-
-    Raises:
-        InputError: the repository's config points its work tree at another folder (core.worktree).
-    """
-    top = git_text(["rev-parse", "--show-toplevel"], cwd=root)
-    if os.path.realpath(top) != os.path.realpath(root):
-        raise InputError(f"{root} is no git work tree of its own: git would work on {top}")
+def _config_count(env: dict[str, str]) -> int:
+    text = env.get("GIT_CONFIG_COUNT") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) < 6):
+        raise InputError(f"GIT_CONFIG_COUNT is {text!r}, which is no number", hint="unset GIT_CONFIG_COUNT")
+    return int(text)
 
 
 def git_text(args: Sequence[str], *, cwd: Path) -> str:

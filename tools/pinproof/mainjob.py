@@ -16,6 +16,7 @@ from pinproof.patchset.change import contents_after
 from pinproof.patchset.journal import tree_lock
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.verdict import Verdict, judge
+from pinproof.patchset.witnessing import witness_rung
 from pinproof.tree import Tree
 
 
@@ -60,6 +61,7 @@ def run_main_job(
     after = judge(patch, patched, libraries)
     without = _without(patch, tree, libraries) if before.verdict == "applied" else before
     contract = contract_result(without, after, time.monotonic() - started)
+    contract = _witnessed(contract, without, after, patch, patched)
     return MainJob(
         patch=patch.name, before=before, after=after, plan=plan, contract=contract,
         compile=compile_gate(patched, [diff.path for diff in patch.diffs if diff.kind != "delete"]),
@@ -72,22 +74,69 @@ def _without(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None) -> V
 
 
 def contract_result(before: Verdict, after: Verdict, duration_s: float) -> GateResult:
-    """The contract gate's result for a patch: the calls it is about bind to the pinned signature."""
-    if after.verdict == "unknown":
-        return GateResult(
-            gate="contract", outcome="skip", summary="the signature cannot be had", reason=after.sentence,
-            clear="give the library with --library NAME=PATH", duration_s=duration_s,
-        )  # fmt: skip
-    broken = [call for call in after.calls if call.failing]
-    holds = after.verdict == "applied" and not broken
+    """The contract gate's result for a patch: its calls fail without it, and with it each of them binds.
+
+    Args:
+        before: the verdict on the tree without the patch.
+        after: the verdict with it.
+        duration_s: how long it took, in seconds.
+
+    Returns:
+        A pass only for calls that were bound: no call, an open call, or a call that held before is a
+        skip with its reason.
+    """
+    details = {"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)}
+    not_proved, clear = _not_proved(before, after)
+    if not_proved is not None:
+        return GateResult(gate="contract", outcome="skip", summary="not proved", reason=not_proved,
+                          clear=clear, details=details, duration_s=duration_s)  # fmt: skip
+    holds = after.verdict == "applied" and not any(call.failing for call in after.calls)
     changed = f"without it: {before.verdict}; " if before.verdict != after.verdict else ""
     return GateResult(
         gate="contract", outcome="pass" if holds else "fail", duration_s=duration_s,
-        summary=f"{changed}{_reading(after.calls)}",
-        details={"before": msgspec.to_builtins(before), "after": msgspec.to_builtins(after)},
+        summary=f"{changed}{_reading(after.calls)}", details=details,
     )  # fmt: skip
+
+
+def _witnessed(
+    contract: GateResult, before: Verdict, after: Verdict, patch: Patch, patched: Tree
+) -> GateResult:
+    """The result with its witness rung; a witness that dies with the patch in fails the gate."""
+    if contract.outcome != "pass":
+        return contract
+    without = patched.with_changes(contents_after(patched, patch, reverse=True))
+    found = witness_rung(before, after, without, patched)
+    details = {**contract.details, "witness": msgspec.to_builtins(found)}
+    if found.outcome == "fail":
+        return msgspec.structs.replace(
+            contract, outcome="fail", summary=f"witness: {found.summary}", details=details
+        )
+    return msgspec.structs.replace(contract, details=details)
+
+
+def _not_proved(before: Verdict, after: Verdict) -> tuple[str | None, str | None]:
+    """Why nothing was proved, and what to do about it; None when there is a result."""
+    if after.verdict == "unknown":
+        clear = (
+            "give the library with --library NAME=PATH" if after.missing else "state the patch's Contract:"
+        )
+        return after.sentence, clear
+    if after.verdict != "applied":
+        return None, None
+    if after.basis == "text":
+        return after.sentence, None
+    undecided = [call for call in after.calls if call.open is not None]
+    if undecided or not after.calls:
+        call = undecided[0] if undecided else None
+        why = (
+            f"{call.file}:{call.line} could not be decided: {call.open}" if call else "no call was looked at"
+        )
+        return why, None
+    if before.verdict not in ("needed", "unknown"):
+        return f"the contract holds without the patch too ({before.verdict}): {before.sentence}", None
+    return (before.sentence, None) if before.verdict == "unknown" else (None, None)
 
 
 def _reading(calls: Sequence[CallCheck]) -> str:
     bound = sum(1 for call in calls if not call.drifts and call.open is None)
-    return f"{bound} of {len(calls)} call(s) of the patch bind to the pinned signature"
+    return f"{bound} of {len(calls)} call{'s' * (len(calls) != 1)} of the patch bind to the pinned signature"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pinproof.errors import Refused
+from pinproof.errors import InputError, Refused
 
 try:
     import fcntl
@@ -49,11 +50,32 @@ def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(name)
         raise
-    sync_dir(path.parent)
+    sync(path.parent)
 
 
-def sync_dir(path: Path) -> None:
-    """Make a rename or unlink in this folder durable."""
+def read_regular(path: Path, largest: int | None = None) -> bytes:
+    """The bytes of a plain file, or of what a link to one leads to.
+
+    Args:
+        path: the file.
+        largest: the most bytes it may hold; None for any number.
+
+    Raises:
+        FileNotFoundError: it is not there.
+        InputError: it is a pipe, a socket or a device, where reading never ends; or it is too large.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(fd, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise InputError(f"{path} is no plain file")
+        data = stream.read(-1 if largest is None else largest + 1)
+    if largest is not None and len(data) > largest:
+        raise InputError(f"{path} is larger than {largest >> 20} MiB: not read")
+    return data
+
+
+def sync(path: Path) -> None:
+    """Make a file's content, or a folder's renames and unlinks, durable."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

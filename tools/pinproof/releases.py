@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
 import time
 from functools import lru_cache
@@ -13,11 +12,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinproof import layout
 from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
+from pinproof.index.trouble import TIMEOUT_S, trouble
 from pinproof.paths import atomic_write, cache_dir
-from pinproof.tree import Tree
-from pinproof.wheelfiles import OFFLINE_HINT, TIMEOUT_S, WheelFiles, why
+from pinproof.sdistfiles import SdistFiles
+from pinproof.tree import BelowFiles, Files, Tree
+from pinproof.wheelfiles import WheelFiles
 
 if TYPE_CHECKING:
     from packaging.version import Version
@@ -33,34 +35,17 @@ _LARGEST_SDIST = 400 << 20
 
 @lru_cache(maxsize=32)
 def distributions(project: str) -> tuple[DistributionPackage, ...]:
-    """Every file of a project on the package index, yanked ones left out.
+    """Every file of a project on the package index that pip and uv are told to use, yanked ones left out.
 
     Raises:
         InputError: the index knows no such project.
         CannotCheck: the index cannot be reached.
     """
-    import requests
-    from pypi_simple import PYPI_SIMPLE_ENDPOINT, NoSuchProjectError, PyPISimple
-    from pypi_simple.errors import UnsupportedContentTypeError, UnsupportedRepoVersionError
+    from pinproof.index.pages import files_of
 
     if not _NAME.fullmatch(project):
         raise InputError(f"{project!r} is no package name")
-    endpoint = os.environ.get("PIP_INDEX_URL") or PYPI_SIMPLE_ENDPOINT
-    try:
-        with PyPISimple(endpoint=endpoint) as index:
-            page = index.get_project_page(project, timeout=TIMEOUT_S)
-    except NoSuchProjectError as error:
-        raise InputError(f"the package index has no project {project!r}") from error
-    except requests.RequestException as error:
-        raise CannotCheck(
-            f"cannot reach the package index for {project}: {why(error)}", hint=OFFLINE_HINT
-        ) from error
-    except (ValueError, UnsupportedContentTypeError, UnsupportedRepoVersionError) as error:
-        raise CannotCheck(
-            f"what the package index says about {project} cannot be read ({type(error).__name__})",
-            hint=OFFLINE_HINT,
-        ) from error
-    return tuple(package for package in page.packages if not package.is_yanked)
+    return tuple(package for package in files_of(project) if not package.is_yanked)
 
 
 def versions(project: str, *, prereleases: bool = False) -> list[str]:
@@ -87,7 +72,7 @@ def versions_between(project: str, first: str, last: str) -> list[str]:
         InputError: there is none, or an end of the range is no version.
         CannotCheck: the index cannot be reached and the range was never asked for before.
     """
-    remembered = cache_dir("index", project) / f"{first}..{last}.json"
+    remembered = _memory(project) / f"{first}..{last}.json"
     before = _recall(remembered)
     if before is not None and 0 <= time.time() - remembered.stat().st_mtime < _RANGE_FRESH_S:
         return before
@@ -105,6 +90,14 @@ def versions_between(project: str, first: str, last: str) -> list[str]:
         raise InputError(f"{project} has no release from {first} to {last}")
     atomic_write(remembered, msgspec.json.encode(found))
     return found
+
+
+def _memory(project: str) -> Path:
+    """Where answers about a project are kept: one folder for PyPI, another for each other set of places."""
+    from pinproof.index.settings import settings
+
+    fingerprint = settings().fingerprint()
+    return cache_dir("index", project, *([f"at-{fingerprint}"] if fingerprint else []))
 
 
 def _recall(path: Path) -> list[str] | None:
@@ -135,7 +128,7 @@ def pick(project: str, version: str, kind: str) -> Distribution:
     """
     if not _NAME.fullmatch(project) or not _VERSION.fullmatch(version):
         raise InputError(f"{project}=={version} is no release")
-    remembered = cache_dir("index", project) / f"{version}.{kind}.json"
+    remembered = _memory(project) / f"{version}.{kind}.json"
     with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
         return msgspec.json.decode(remembered.read_bytes(), type=Distribution)
     found = _pick_from_index(project, version, kind)
@@ -164,10 +157,23 @@ def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
     if not fitting:
         raise InputError(f"{project} {version} has no {kind} on the package index")
     best = min(fitting, key=lambda p: ("x86_64" not in p.filename, "any" not in p.filename, p.filename))
-    digest = (best.digests or {}).get("sha256", "")
+    digest = (best.digests or {}).get("sha256") or _own_digest(best.url)
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise CannotCheck(f"the package index gives no sha256 for {best.filename}")
     return Distribution(best.filename, best.version or version, best.url, digest, best.size)
+
+
+def _own_digest(url: str) -> str:
+    """The sha256 of a local file (find-links, a file: index); empty for any other."""
+    from pinproof.index.session import local_path
+
+    if not url.startswith("file:"):
+        return ""
+    seen = hashlib.sha256()
+    with local_path(url).open("rb") as stream:
+        while chunk := stream.read(1 << 20):
+            seen.update(chunk)
+    return seen.hexdigest()
 
 
 def _same_version(text: str, wanted: Version) -> bool:
@@ -178,15 +184,26 @@ def _same_version(text: str, wanted: Version) -> bool:
 
 
 def release_tree(project: str, version: str) -> Tree:
-    """A release's wheel as a tree; nothing is downloaded but the files that are read.
+    """A release as a tree: of its wheel only the files that are read are downloaded; else its sdist.
 
     Raises:
         InputError: no such release.
         CannotCheck: the package index cannot be reached.
     """
-    wheel = pick(project, version, "wheel")
+    try:
+        found = pick(project, version, "wheel")
+        whole: Files = WheelFiles(found)
+    except InputError as error:
+        if "no wheel" not in error.message:
+            raise
+        found = pick(project, version, "sdist")
+        whole = SdistFiles(download_sdist(project, version))
     name = re.sub(r"[-.]+", "_", project)
-    return Tree("release", f"{project}=={version}", WheelFiles(wheel), None, name, wheel.version)
+    inside = layout.find(whole.paths("", ".py"), name)
+    files = BelowFiles(whole, inside.folder) if inside.folder else whole
+    return Tree(
+        "release", f"{project}=={version}", files, None, name, found.version, inside.packages, project=whole
+    )
 
 
 def parse_release(spec: str, *, default_project: str = "vllm") -> tuple[str, str]:
@@ -209,19 +226,32 @@ def download_sdist(project: str, version: str) -> Path:
         InputError: no such release, or it has no sdist.
         CannotCheck: the network fails; nothing half-downloaded is ever used.
     """
+    return download(pick(project, version, "sdist"))
+
+
+def download(wanted: Distribution) -> Path:
+    """One file of a release in the cache, downloaded with a progress bar, sha256 verified.
+
+    Raises:
+        InputError: it is not what the index says.
+        CannotCheck: the network fails; nothing half-downloaded is ever used.
+    """
     import requests
 
-    sdist = pick(project, version, "sdist")
-    target = cache_dir("sdists") / f"{sdist.sha256}.tar.gz"
+    from pinproof.index.session import IndexSession
+
+    suffix = ".whl" if wanted.filename.endswith(".whl") else ".tar.gz"
+    target = cache_dir("sdists") / f"{wanted.sha256}{suffix}"
     if target.exists():
         return target
-    largest = sdist.size or _LARGEST_SDIST
+    largest = wanted.size or _LARGEST_SDIST
     seen = hashlib.sha256()
     chunks: list[bytes] = []
     try:
         with (
-            requests.get(sdist.url, stream=True, timeout=TIMEOUT_S) as reply,
-            progress(f"downloading {sdist.filename}", sdist.size, unit="bytes") as bar,
+            IndexSession() as session,
+            session.get(wanted.url, stream=True, timeout=TIMEOUT_S) as reply,
+            progress(f"downloading {wanted.filename}", wanted.size, unit="bytes") as bar,
         ):
             reply.raise_for_status()
             for chunk in reply.iter_content(1 << 18):
@@ -229,15 +259,14 @@ def download_sdist(project: str, version: str) -> Path:
                 chunks.append(chunk)
                 bar.advance(len(chunk))
                 if len(chunks) << 18 > largest + (1 << 18):
-                    raise InputError(f"{sdist.filename} is larger than the index says: not used")
+                    raise InputError(f"{wanted.filename} is larger than the index says: not used")
     except requests.RequestException as error:
-        raise CannotCheck(
-            f"the download of {sdist.filename} broke off: {why(error)}",
-            hint="run the same command again",
+        raise trouble(
+            wanted.filename, error, account="broke off while downloading", hint="run the same command again"
         ) from error
-    if seen.hexdigest() != sdist.sha256:
+    if seen.hexdigest() != wanted.sha256:
         raise InputError(
-            f"{sdist.filename} has sha256 {seen.hexdigest()}, the index says {sdist.sha256}: not used"
+            f"{wanted.filename} has sha256 {seen.hexdigest()}, the index says {wanted.sha256}: not used"
         )
     atomic_write(target, b"".join(chunks))
     return target

@@ -6,10 +6,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal, Protocol
 
 from pinproof.errors import InputError
+from pinproof.names import is_reserved, is_safe
 
 Kind = Literal["git", "plain", "installed", "release"]
 
@@ -38,6 +39,8 @@ class DiskFiles:
         real = Path(os.path.realpath(full))
         if not real.is_relative_to(self._real_root) or not real.is_file():
             return None
+        if any(map(is_reserved, real.relative_to(self._real_root).parts)):
+            return None  # a link into a nested .git, whose config may hold a password
         return real.read_bytes()
 
     def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
@@ -73,9 +76,29 @@ class OverlayFiles:
         yield from sorted(seen)
 
 
+class BelowFiles:
+    """The files below one folder of another set of files, with paths from that folder."""
+
+    def __init__(self, base: Files, folder: str) -> None:
+        self.base = base
+        self._prefix = folder.rstrip("/") + "/"
+
+    def read(self, path: str) -> bytes | None:
+        return self.base.read(self._prefix + check_relative(path))
+
+    def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
+        for path in self.base.paths(self._prefix + under if under else self._prefix.rstrip("/"), suffix):
+            yield path[len(self._prefix) :]
+
+    def prefetch(self, paths: Iterable[str]) -> None:
+        fetch = getattr(self.base, "prefetch", None)
+        if fetch is not None:
+            fetch(self._prefix + path for path in paths)
+
+
 @dataclass(frozen=True)
 class Tree:
-    """An engine's source root.
+    """A source root: of an engine, or of a project built on one.
 
     Attributes:
         kind: git checkout, plain folder (an unpacked sdist), installed package, or release on PyPI.
@@ -84,6 +107,8 @@ class Tree:
         root: where it lies on disk; None for a release.
         package: the import package it holds, e.g. `vllm`.
         version: the release it says it is, None when it does not say.
+        packages: every import package it holds, where that is known to be more than `package`.
+        project: the files of the project's folder, where the packages lie in a folder below it (src).
     """
 
     kind: Kind
@@ -92,6 +117,13 @@ class Tree:
     root: Path | None = None
     package: str = "vllm"
     version: str | None = None
+    packages: tuple[str, ...] = ()
+    project: Files | None = None
+
+    @property
+    def project_files(self) -> Files:
+        """Where pyproject.toml, requirements and metadata are looked for."""
+        return self.project or self.files
 
     def read(self, path: str) -> bytes | None:
         """The bytes of one file, None when there is none."""
@@ -128,18 +160,9 @@ def check_relative(path: str) -> str:
     """`path` itself when it is a plain relative POSIX path that stays inside the tree.
 
     Raises:
-        InputError: it is absolute, climbs out, names .git, or holds a NUL or backslash.
+        InputError: it is not (pinproof.names says what makes it so).
     """
-    parts = PurePosixPath(path).parts
-    bad = (
-        not parts
-        or path.startswith("/")
-        or "\\" in path
-        or "\0" in path
-        or any(part == ".." or part.lower() in (".git", "git~1") for part in parts)
-        or re.match(r"[A-Za-z]:", path) is not None
-    )
-    if bad:
+    if not is_safe(path):
         raise InputError(f"unsafe path {path!r}: a path must be relative and stay inside the tree")
     return path
 
@@ -155,16 +178,12 @@ def open_tree(path: str | Path, *, package: str = "vllm") -> Tree:
         what = "is not a folder" if given.exists() else "does not exist"
         raise InputError(f"{given} {what}", hint="give a checkout, an unpacked sdist or site-packages; "
                          "`pinproof fetch vllm==0.28.0 DIR` brings one")  # fmt: skip
-    root = given
-    if not (root / package / "__init__.py").is_file():
-        resolved = given.resolve()
-        if resolved.name == package and (given / "__init__.py").is_file():
-            root = given.parent if given.name == package else resolved.parent
-        else:
-            raise InputError(
-                f"{given} is no {package} tree: it holds no {package}/__init__.py",
-                hint=f"give a checkout, an unpacked sdist, site-packages, or the {package} folder itself",
-            )
+    root = _root_of(given, package)
+    if root is None:
+        raise InputError(
+            f"{given} is no {package} tree: it holds no {package}/__init__.py",
+            hint=f"give a checkout, an unpacked sdist, site-packages, or the {package} folder itself",
+        )
     version = _version(root, package)
     if (root / ".git").exists():
         kind: Kind = "git"
@@ -175,6 +194,21 @@ def open_tree(path: str | Path, *, package: str = "vllm") -> Tree:
     return Tree(kind, str(given), DiskFiles(root), root, package, version)
 
 
+# Where a checkout keeps its package: at the top (vLLM), in python/ (SGLang), in src/ (the packaging guide's).
+_LAYOUTS = ("", "python", "src")
+
+
+def _root_of(given: Path, package: str) -> Path | None:
+    """The folder that holds the package, from the folder that was given; None when there is none."""
+    for layout in _LAYOUTS:
+        if (given / layout / package / "__init__.py").is_file():
+            return given / layout
+    resolved = given.resolve()
+    if resolved.name == package and (given / "__init__.py").is_file():
+        return given.parent if given.name == package else resolved.parent
+    return None
+
+
 def _dist_info(root: Path, package: str) -> Path | None:
     found = sorted(root.glob(f"{package}-*.dist-info/METADATA"))
     return found[-1] if found else None
@@ -182,14 +216,15 @@ def _dist_info(root: Path, package: str) -> Path | None:
 
 def metadata_path(tree: Tree) -> str | None:
     """Where the tree keeps its core metadata (PKG-INFO or *.dist-info/METADATA), if it has any."""
-    if tree.read("PKG-INFO") is not None:
+    files = tree.project_files
+    if files.read("PKG-INFO") is not None:
         return "PKG-INFO"
     if tree.root is not None:
         found = _dist_info(tree.root, tree.package)
         return None if found is None else found.relative_to(tree.root).as_posix()
     if tree.version:
         path = f"{tree.package}-{tree.version}.dist-info/METADATA"
-        return path if tree.read(path) is not None else None
+        return path if files.read(path) is not None else None
     return None
 
 

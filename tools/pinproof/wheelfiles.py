@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
+from pinproof.index.trouble import OFFLINE_HINT, TIMEOUT_S, trouble
 from pinproof.paths import cache_dir
 
 if TYPE_CHECKING:
     import requests
     from remotezip import RemoteZip
 
-TIMEOUT_S = 30.0
-OFFLINE_HINT = "check the network, or point PIP_INDEX_URL at a mirror; what is cached keeps working"
-
+_WHOLE_HINT = "bring the whole wheel (pip download --no-deps NAME==VERSION -d DIR) and add --find-links DIR"
 # A gap that costs less to download than a further request costs in latency (about 10 ms at 10 MB/s).
 _GAP = 128 * 1024
 _LONGEST_RANGE = 8 * 1024 * 1024
@@ -45,14 +44,6 @@ class Remote(Protocol):
     def url(self) -> str: ...
     @property
     def sha256(self) -> str: ...
-
-
-def why(error: BaseException) -> str:
-    """The shortest true account of a network error: the innermost exception's class and message."""
-    inner = error
-    while (deeper := inner.__cause__ or inner.__context__) is not None:
-        inner = deeper
-    return f"{type(error).__name__}: {inner}"[:200]
 
 
 class WheelFiles:
@@ -143,7 +134,8 @@ class WheelFiles:
 
     def _database(self) -> sqlite3.Connection:
         if self._db is None:
-            self._db = sqlite3.connect(self._path, timeout=30)
+            # Used by one thread at a time; the collector may close it in another.
+            self._db = sqlite3.connect(self._path, timeout=30, check_same_thread=False)
             weakref.finalize(self, self._db.close)
             self._db.execute("pragma journal_mode=wal")
             self._db.execute("pragma synchronous=normal")
@@ -161,9 +153,9 @@ class WheelFiles:
     def _connection(self) -> requests.Session:
         """One connection for all requests to this wheel's server."""
         if self._session is None:
-            import requests
+            from pinproof.index.session import IndexSession
 
-            self._session = requests.Session()
+            self._session = IndexSession()
             self._session.hooks["response"].append(_close_unwanted)
             weakref.finalize(self, self._session.close)
         return self._session
@@ -176,7 +168,7 @@ class WheelFiles:
             size = int(reply.headers.get("Content-Length", stop - start + 1))
             if reply.status_code != 206 or size > stop - start:
                 raise CannotCheck(
-                    f"the server of {self.filename} does not answer range requests", hint=OFFLINE_HINT
+                    f"the server of {self.filename} does not answer range requests", hint=_WHOLE_HINT
                 )
             return bytes(reply.content)
 
@@ -192,12 +184,13 @@ class WheelFiles:
     @contextlib.contextmanager
     def _network(self) -> Iterator[None]:
         import requests
-        from remotezip import RemoteZipError
+        from remotezip import RangeNotSupported, RemoteZipError
 
         try:
             yield
         except (requests.RequestException, RemoteZipError, zipfile.BadZipFile) as error:
-            raise CannotCheck(f"cannot read {self.filename}: {why(error)}", hint=OFFLINE_HINT) from error
+            hint = _WHOLE_HINT if isinstance(error, RangeNotSupported) else OFFLINE_HINT
+            raise trouble(self.filename, error, account="cannot read", hint=hint) from error
 
 
 def _close_unwanted(reply: requests.Response, **_: object) -> None:

@@ -310,7 +310,6 @@ SILENT: dict[str, str | dict[str, str]] = {
     "dict dispatch": 'import kernels\nT = {"a": kernels.f, "b": kernels.g}\ndef r(k):\n    T[k](1, c=2)\n',
     "inst subclass attr": "import kernels\ndef r(b: bool):\n    w = kernels.Base(1)\n    if b:\n        w = Sub(1)\n    w.nope()\n",
     "kw in boolop": "import kernels\ndef r(w=None):\n    w = w or kernels.Base(1)\n    w.nope()\n",
-    "param default": "import kernels\ndef r(w=kernels.f):\n    w(1,2,3)\n",
     "cond exp attr": "import kernels\ndef r(t):\n    (kernels.f if t else other)(1,2,3)\n",
     "async": "import kernels\nasync def r():\n    return kernels.Base(1)\nasync def s():\n    w = await r()\n    w.nope()\n",
     "hasattr on self.x": 'import kernels\nclass A:\n    def __init__(self):\n        self.w = kernels.Base(1)\n        self.can = hasattr(self.w, "nope")\n    def r(self):\n        if self.can:\n            self.w.nope()\n',
@@ -326,6 +325,31 @@ SILENT: dict[str, str | dict[str, str]] = {
 
 # Each fails at the line and with the kind that is given.
 FAILING: dict[str, tuple[str, int, str]] = {
+    "default of a parameter, for whoever leaves it out": (
+        "import kernels\ndef r(w=kernels.f):\n    w(1,2,3)\n",
+        3,
+        "too-many-positional",
+    ),
+    "star import": (
+        "from kernels import *\ndef r():\n    f(1,2,3)\n",
+        3,
+        "too-many-positional",
+    ),
+    "method inherited from the library": (
+        "import kernels\nclass A(kernels.Base):\n    def r(self):\n        self.plan(1, z=2)\n",
+        4,
+        "unexpected-keyword",
+    ),
+    "setattr on self": (
+        "import kernels\nclass A:\n    def __init__(self):\n        setattr(self, 'w', kernels.Base(1))\n    def r(self):\n        self.w.plan(1, z=2)\n",
+        6,
+        "unexpected-keyword",
+    ),
+    "walrus as a receiver": (
+        "import kernels\ndef r():\n    (w := kernels.Base(1)).plan(1, z=2)\n",
+        3,
+        "unexpected-keyword",
+    ),
     "keyword that depends on a length on the CPU": (
         "import kernels\ndef r(has_lens_cpu):\n    if has_lens_cpu:\n        kernels.f(1, lens=2)",
         4,

@@ -53,7 +53,7 @@ def patch_and_tree(args: argparse.Namespace) -> tuple[list[Patch], Tree]:
 
 
 def tree_or_release(tree: str | None, release: str | None) -> Tree:
-    """The tree on disk, or the release on PyPI, whichever was given.
+    """The tree on disk, of any known engine, or the release on PyPI, whichever was given.
 
     Raises:
         InputError: neither or both were given.
@@ -64,7 +64,27 @@ def tree_or_release(tree: str | None, release: str | None) -> Tree:
         from pinproof.releases import parse_release, release_tree
 
         return release_tree(*parse_release(release))
-    return open_tree(str(tree))
+    return engine_tree(str(tree))
+
+
+def engine_tree(path: str | Path, package: str | None = None) -> Tree:
+    """The tree at `path`, whichever known engine it holds; `package` names another import package.
+
+    Raises:
+        InputError: there is nothing there, or no engine in it.
+    """
+    if package is not None:
+        return open_tree(path, package=package)
+    from pinproof.contract.watch.watchlist import engines
+
+    for name in engines():
+        try:
+            return open_tree(path, package=name)
+        except InputError:
+            if not Path(path).is_dir():
+                raise
+    known = " or ".join(engines())
+    raise InputError(f"{path} is no {known} tree", hint="--package NAME for another engine")
 
 
 def add_libraries(parser: argparse.ArgumentParser) -> None:

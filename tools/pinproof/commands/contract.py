@@ -104,9 +104,10 @@ def _exit_code(report: Report, *, quiet: bool) -> int:
 
 
 def _tree(args: argparse.Namespace) -> Tree:
+    from pinproof.commands.common import engine_tree
     from pinproof.contract.watch.watchlist import engines
+    from pinproof.opening import open_any
     from pinproof.releases import parse_release, release_tree
-    from pinproof.tree import open_tree
 
     if args.release:
         if args.tree:
@@ -116,15 +117,8 @@ def _tree(args: argparse.Namespace) -> Tree:
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
     if args.package:
-        return open_tree(path, package=args.package)
-    for package in engines():
-        try:
-            return open_tree(path, package=package)
-        except InputError:
-            if not Path(path).is_dir():
-                raise
-    known = " or ".join(engines())
-    raise InputError(f"{path} is no {known} tree", hint="--package NAME for another engine")
+        return engine_tree(path, args.package)
+    return open_any(path, engines())
 
 
 def _overrides(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:
@@ -202,8 +196,7 @@ def _from_here(found: list[Finding], tree: Tree) -> list[Finding]:
 def _print_sarif(found: list) -> None:  # type: ignore[type-arg]
     import sys
 
-    import msgspec
-
+    from pinproof.console import json_text
     from pinproof.contract.output import sarif
 
-    sys.stdout.write(msgspec.json.format(msgspec.json.encode(sarif.log(found)), indent=2).decode() + "\n")
+    sys.stdout.write(json_text(sarif.log(found)))

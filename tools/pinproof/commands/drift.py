@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_patches
-from pinproof.console import note, say, table
+from pinproof.console import json_text, note, say, table
 from pinproof.errors import Exit, InputError
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         import sys
 
-        import msgspec
-
-        sys.stdout.write(msgspec.json.format(msgspec.json.encode(findings), indent=2).decode() + "\n")
+        sys.stdout.write(json_text(findings))
     else:
         _show(findings, before)
     if args.save:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_patches
 from pinproof.commands.submission import add_policy, located, one_patch
-from pinproof.console import emit_json, say, table
+from pinproof.console import clean, emit_json, one_line, say, table
 from pinproof.errors import Exit, InputError, Refused
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _show(args: argparse.Namespace) -> int:
     made = load_evidence(store, patch, _gate(gate), datetime.now(timezone.utc))
     if made is None:
         raise InputError(f"{patch.name} has no {gate} record")
-    sys.stdout.write(encode(made).decode())
+    sys.stdout.write(clean(encode(made).decode()))
     return Exit.OK
 
 
@@ -104,7 +104,7 @@ def _add(args: argparse.Namespace) -> int:
         raw = stream.read(LARGEST + 1)
     policy, now = load_policy(args.policy), datetime.now(timezone.utc)
     made = import_record(raw, file.name, patch, tree, policy, now)
-    say(f"{made.gate}: {made.outcome}: {made.summary}")
+    say(f"{made.gate}: {made.outcome}: {one_line(made.summary)}")
     say(f"recorded in {save(store, patch, made)}")
     return Exit.OK
 

@@ -6,9 +6,13 @@ Two places that pin one library differently are reported, and the exit code is 1
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json
 from pinproof.console import emit_json, say, table
+
+if TYPE_CHECKING:
+    from pinproof.pins import Pin
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +36,13 @@ def run(args: argparse.Namespace) -> int:
         emit_json("pinproof.pins/1", {"tree": tree.name, **builtin})
         return int(bool(torn))
     shown = [pin for pin in pins if pin.exact or args.all]
-    table(("library", "pin", "where"), [(pin.library, pin.spec, f"{pin.file}:{pin.line}") for pin in shown])
+    table(("library", "pin", "where", "when"), [_row(pin) for pin in shown])
     if len(shown) < len(pins):
         say(f"{len(pins) - len(shown)} open requirements not shown (--all shows them)")
     for split in torn:
-        places = " but ".join(f"{pin.file}:{pin.line} says {pin.spec}" for pin in split.pins)
-        say(f"DISAGREE  {split.library}: {places}")
+        say(f"DISAGREE  {split.library}: {split.sentence()}; {split.pins[0].where} decides")
     return int(bool(torn))
+
+
+def _row(pin: Pin) -> tuple[str, str, str, str]:
+    return pin.library, pin.spec, pin.where, pin.when or ""

@@ -126,6 +126,9 @@ def _show(job: MainJob, items: list[Requirement], tree: Tree, *, dry_run: bool) 
     say_labelled("apply", f"{'would be ' if dry_run and step.action == 'write' else ''}{step.note}")
     say_labelled("compile", f"{job.compile.outcome}: {job.compile.summary}")
     say_labelled("contract", f"{job.after.verdict}: {job.after.sentence}")
+    rung = job.contract.details.get("witness")
+    if rung is not None:
+        say_labelled("witness", f"{rung['outcome']}: {rung['summary']}")
     for warning in dict.fromkeys([*job.before.warnings, *job.after.warnings]):
         say_labelled("note", warning)
     say()

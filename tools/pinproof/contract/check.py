@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pinproof.contract.codebase.codebase import Codebase
-from pinproof.contract.codebase.listing import prefetch, python_files
+from pinproof.contract.codebase.listing import packages, prefetch, python_files
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.judging.siteloop import check_file
 from pinproof.contract.model import Report, Unread
@@ -13,7 +13,7 @@ from pinproof.contract.run import cache, spread, whole
 from pinproof.contract.run.whole import Known
 from pinproof.contract.sources.libraries import Libraries
 from pinproof.contract.syntax.parse import without_gc
-from pinproof.contract.watch.watchlist import Watched
+from pinproof.contract.watch.watchlist import Watched, for_packages
 from pinproof.contract.watch.watchlist import shipped as shipped_watchlist
 from pinproof.tree import Tree
 
@@ -52,6 +52,7 @@ def _check(
     watch: tuple[Watched, ...],
     cached: bool,
 ) -> Report:
+    watch = for_packages(watch, packages(tree))
     libraries = Libraries(tree, overrides, watch)
     codebase = Codebase(tree, watch, libraries)
     evaluator = Evaluator(codebase)

@@ -12,8 +12,9 @@ ParameterKind = Literal[
     "positional-only", "positional-or-keyword", "var-positional", "keyword-only", "var-keyword"
 ]
 DriftKind = Literal[
-    "unexpected-keyword", "missing-required", "too-many-positional", "missing-attribute", "missing-module"
-]
+    "unexpected-keyword", "missing-required", "too-many-positional", "result-count", "abstract-method",
+    "missing-attribute", "missing-module",
+]  # fmt: skip
 
 
 class Parameter(msgspec.Struct, frozen=True, array_like=True):
@@ -33,11 +34,15 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """What a library declares for one callable; `self` and `cls` are left out."""
+    """What a library declares for one callable; `self` and `cls` are left out.
+
+    `of` says what is called: a function, a class that is made, or a method of an object or class.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
     place: Place
+    of: Literal["function", "class", "method"] = "function"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,15 +54,19 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 class Drift(msgspec.Struct, frozen=True, kw_only=True):
     """One way in which a call and a library disagree.
 
-    `names` are the offending keywords, the missing parameters, or the attribute or module that is
-    not there; `nearest` the declared names that read most like them; `when` the condition, in the
-    words of the source, under which the argument is passed at all (None: always).
+    `names` are the offending keywords, the missing parameters, the abstract methods left out, or the
+    attribute or module that is not there; `nearest` the declared names that read most like them; `when`
+    the condition, in the words of the source, under which the argument is passed at all (None: always);
+    `twice` that a keyword is declared, but its parameter is filled by position already; `given` how many
+    arguments are passed by position, where that is what is wrong.
     """
 
     kind: DriftKind
     names: tuple[str, ...]
     nearest: tuple[str, ...] = ()
     when: str | None = None
+    twice: bool = False
+    given: int | None = None
 
 
 class CallCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,6 +110,11 @@ class LibraryUsed(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     pin: Pin | None = None
     note: str | None = None
+
+    @property
+    def label(self) -> str:
+        """The library with its version; of a commit the first twelve digits, of a folder its name."""
+        return f"{self.library} {self.version.rstrip('/').rpartition('/')[2][:12]}"
 
 
 class Unchecked(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from pinproof.drift.news import NewLibrary, News
 from pinproof.drift.state import State
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.verdict import judge
-from pinproof.pins import read_pins
+from pinproof.pins import deciding, read_pins
 from pinproof.releases import release_tree
 from pinproof.tree import Tree
 
@@ -149,7 +149,10 @@ def _bump(tree: Tree, now: Report, library: NewLibrary) -> Bumped:
 
 
 def _moved(old: Tree, new: Tree) -> list[Moved]:
-    before, after = ({pin.library: pin.spec for pin in read_pins(tree) if pin.exact} for tree in (old, new))
+    before, after = (
+        {name: pin.spec for name, pin in deciding(read_pins(tree)).items() if pin.exact}
+        for tree in (old, new)
+    )
     return [
         Moved(library=name, before=before.get(name), after=after.get(name))
         for name in sorted(before.keys() | after.keys())

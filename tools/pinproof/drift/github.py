@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pinproof.errors import CannotCheck, InputError
+from pinproof.index.trouble import need_network
 
 if TYPE_CHECKING:
     from githubkit import GitHub, TokenAuthStrategy
@@ -33,6 +34,7 @@ class Repository:
 
         if not _REPOSITORY.fullmatch(name) or name.endswith(("/.", "/..")):
             raise InputError(f"{name!r} is no repository", hint="write OWNER/NAME")
+        need_network(f"{name} on GitHub was not asked")
         self.name = name
         api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
         self._github: GitHub[TokenAuthStrategy] = GitHub(

@@ -145,6 +145,10 @@ class Client:
     def _send(self, method: str, url: str, **request: Any) -> Response[Any]:
         from githubkit.exception import GitHubException
 
+        from pinproof.index.settings import offline
+
+        if offline():
+            raise Stopped("offline: GitHub was not asked")
         try:
             return self._github.request(method, url, **request)
         except GitHubException as error:

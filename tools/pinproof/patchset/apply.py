@@ -8,14 +8,17 @@ from pathlib import Path
 
 import msgspec
 
+from pinproof.console import note
 from pinproof.errors import Conflict, Refused
-from pinproof.git import check_worktree
+from pinproof.gitfolder import check_worktree
 from pinproof.patchset.change import contents_after, text_state
-from pinproof.patchset.gitindex import refuse_dirty, stage
-from pinproof.patchset.journal import Change, settle, tree_lock, write_all
+from pinproof.patchset.gitindex import refuse_dirty, stage, store_blobs
+from pinproof.patchset.indexlock import clear_index_lock, index_lock
+from pinproof.patchset.journal import Change, Stage, settle, tree_lock, write_all
 from pinproof.patchset.merge import merge_three_way
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.verdict import Verdict, judge
+from pinproof.signals import is_waiting, uninterrupted
 from pinproof.tree import Tree
 
 _REFUSALS = ("not-needed", "obsolete", "absent", "unknown")
@@ -121,18 +124,27 @@ def carry_out(plan: Plan, tree: Tree, *, series: Sequence[Patch]) -> None:
     """
     root = tree.disk_root()
     with tree_lock(root):
-        settle(root)
+        settle_tree(tree)
         if tree.kind == "git":
             _write_git(plan, tree, root, series)
         else:
-            write_all(root, _changes(plan, tree))
+            _write(root, _changes(plan, tree))
 
 
 def settle_tree(tree: Tree) -> str | None:
     """Finish or roll back what an interrupted run left in the tree; says what it did."""
     root = tree.disk_root()
-    with tree_lock(root):
-        return settle(root)
+    with tree_lock(root), uninterrupted():
+        if tree.kind != "git":
+            return settle(root)
+        folder = check_worktree(root)
+        clear_index_lock(folder)
+        return settle(root, lambda paths: _stage_locked(root, folder, paths))
+
+
+def _stage_locked(root: Path, folder: Path, paths: Sequence[str]) -> None:
+    with index_lock(folder):
+        stage(root, folder, paths)
 
 
 def unified_diff(plan: Plan, tree: Tree) -> str:
@@ -193,13 +205,16 @@ def _changes(plan: Plan, tree: Tree) -> list[Change]:
 
 def _write_git(plan: Plan, tree: Tree, root: Path, series: Sequence[Patch]) -> None:
     """The worktree by the journal, which `git apply` has not, then the index by git: both or neither."""
-    check_worktree(root)
-    paths = list(plan.contents)
-    refuse_dirty(tree, root, paths, [*series, *(patch for patch in plan.patches if patch not in series)])
-    changes = _changes(plan, tree)
-    write_all(root, changes)
-    try:
-        stage(root, paths)
-    except BaseException:
-        write_all(root, [Change(c.path, c.after, c.before, c.mode) for c in changes])
-        raise
+    folder = check_worktree(root)
+    with index_lock(folder):
+        paths = list(plan.contents)
+        refuse_dirty(tree, root, paths, [*series, *(patch for patch in plan.patches if patch not in series)])
+        store_blobs(root, plan.contents.items())
+        _write(root, _changes(plan, tree), lambda names: stage(root, folder, names))
+
+
+def _write(root: Path, changes: Sequence[Change], stage: Stage | None = None) -> None:
+    with uninterrupted():
+        write_all(root, changes, stage)
+        if is_waiting():
+            note(f"interrupted while {root} was being changed: the change is finished, nothing is half done")

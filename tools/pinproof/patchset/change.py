@@ -24,10 +24,10 @@ def contents_after(tree: Tree, patch: Patch, *, reverse: bool = False) -> dict[s
 def text_state(tree: Tree, patch: Patch) -> TextState:
     """Whether the patch's text applies to the tree, is in it already, or neither.
 
-    `missing`: the tree has none of the files that the patch changes. Only text is looked at: what
-    the state means is for the contract to say.
+    `missing`: the tree has none of the files that the patch changes (one that it deletes is rightly
+    gone). Only text is looked at: what the state means is for the contract to say.
     """
-    changed = [diff.path for diff in patch.diffs if diff.kind != "add"]
+    changed = [diff.path for diff in patch.diffs if diff.kind == "modify"]
     if changed and all(tree.read(path) is None for path in changed):
         return "missing"
     if _goes(tree, patch, reverse=True):

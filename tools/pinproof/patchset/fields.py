@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from pinproof.errors import InputError
-from pinproof.patchset.contracts import contracts_of
+from pinproof.patchset.contracts import FORM, contracts_of, no_contract
 from pinproof.patchset.patchfile import Patch
 
 _URL = re.compile(r"https://[^\s<>\"]{4,300}")
@@ -114,6 +114,8 @@ def _cross_problems(patch: Patch) -> Iterator[str]:
     except InputError as error:
         yield error.message.split(": ", 1)[1]
         return
+    if not contracts and no_contract(patch) is None:
+        yield f"Contract: is missing (`{FORM}`)"
     for contract in contracts:
         if contract.file not in patch.paths():
             yield f"Contract: {contract.file} is not touched by the patch"

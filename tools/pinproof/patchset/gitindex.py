@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +14,9 @@ import msgspec
 from pinproof.errors import Conflict, Refused
 from pinproof.git import git
 from pinproof.patchset.engine import apply_diff
+from pinproof.patchset.indexlock import NEW_INDEX
 from pinproof.patchset.patchfile import Patch
+from pinproof.paths import sync
 from pinproof.tree import Tree
 
 _COMMIT_FIRST = "commit or stash them, then run again"
@@ -48,14 +53,56 @@ def refuse_dirty(tree: Tree, root: Path, paths: Sequence[str], series: Sequence[
             raise Refused(f"{path} has uncommitted changes in {tree.name}", hint=_COMMIT_FIRST)
 
 
-def stage(root: Path, paths: Iterable[str]) -> None:
-    """Bring these files' index entries to what the worktree holds.
+def stage(root: Path, folder: Path, paths: Sequence[str]) -> None:
+    """Bring these files' index entries to what the worktree holds; an entry's mode stays as it is.
+
+    The new index is made beside the old one and renamed over it. Hold index_lock().
+
+    Args:
+        root: the tree's root.
+        folder: git's own folder of this tree.
+        paths: the files.
 
     Raises:
-        InputError: git cannot write the index (another git is at work, no space).
+        InputError: git cannot write the index (no space, no permission).
     """
-    names = b"".join(path.encode() + b"\0" for path in paths)
-    git(["update-index", "--add", "--remove", "-z", "--stdin"], cwd=root, stdin=names)
+    fd, name = tempfile.mkstemp(prefix=NEW_INDEX, dir=folder)
+    os.close(fd)
+    made, index = Path(name), folder / "index"
+    try:
+        shutil.copy2(index, made) if index.exists() else made.unlink()
+        known = _index(root, paths)
+        _update(root, made, ["--remove"], [path for path in paths if path in known])
+        _update(
+            root, made, ["--add"], [path for path in paths if path not in known and (root / path).exists()]
+        )
+        if made.exists():
+            sync(made)
+            os.replace(made, index)
+    finally:
+        made.unlink(missing_ok=True)
+    sync(folder)
+
+
+def _update(root: Path, index: Path, how: Sequence[str], paths: Sequence[str]) -> None:
+    """Update an index file; for entries that are there, file modes are the index's, not the disk's."""
+    if not paths:
+        return
+    settings = [] if "--add" in how else ["-c", "core.fileMode=false"]
+    names = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    git([*settings, "update-index", *how, "-z", "--stdin"], cwd=root, stdin=names,
+        env={"GIT_INDEX_FILE": str(index.resolve())})  # fmt: skip
+
+
+def store_blobs(root: Path, contents: Iterable[tuple[str, bytes | None]]) -> None:
+    """Write the contents into git's object store: what could fail later fails now, with nothing changed.
+
+    Raises:
+        InputError: git cannot (no space, no permission).
+    """
+    for path, content in contents:
+        if content is not None:
+            git(["hash-object", "-w", "--stdin", f"--path={path}"], cwd=root, stdin=content)
 
 
 def _refuse_odd(path: str, entry: _Entry | None, tree: Tree) -> None:

@@ -6,39 +6,44 @@ signature that the pinned library declares decides which names are right.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
 
-from pinproof.contract.model import CallCheck, Report
+from pinproof.contract.model import CallCheck
+from pinproof.patchset import seen as looks
+from pinproof.patchset import words
 from pinproof.patchset.change import TextState, contents_after, text_state
-from pinproof.patchset.contracts import Contract, contracts_of
+from pinproof.patchset.contracts import Contract, contracts_of, no_contract
 from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.seen import Difference, Seen
 from pinproof.patchset.verdictcache import remembered
 from pinproof.tree import Tree
 
 VerdictName = Literal["needed", "applied", "not-needed", "obsolete", "conflict", "absent", "unknown"]
-
-_KEYWORD = re.compile(rb"\s*([A-Za-z_]\w*)\s*=(?!=)")
+Basis = Literal["stated", "derived", "text"]
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a patch is to a tree, with one sentence that says why.
 
-    `source` names where the deciding signature was read; `passes` and `declares` are the keywords
-    that decide; `warnings` are things to know that do not change the verdict.
+    `basis` says what decided: the contract that the patch states, the findings that vanish with it, or, for
+    a patch that states to have no contract, its text alone. `source` names where the deciding signature
+    was read; `passes` and `declares` are the keywords that decide; `missing` the libraries whose signatures
+    are not available; `warnings` are things to know that do not change the verdict.
     """
 
     patch: str
     tree: str
     verdict: VerdictName
     sentence: str
+    basis: Basis = "stated"
     source: str | None = None
     passes: tuple[str, ...] = ()
     declares: tuple[str, ...] = ()
     calls: tuple[CallCheck, ...] = ()
+    missing: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -60,159 +65,185 @@ def judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None = None) 
 
 def _judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None) -> Verdict:
     text = text_state(tree, patch)
-    if text == "missing":
-        paths = ", ".join(patch.paths())
-        return Verdict(
-            patch=patch.name, tree=tree.name, verdict="absent", sentence=f"this tree has no {paths}"
-        )
     contracts = contracts_of(patch)
-    if not contracts:
-        return _by_text(patch, tree, text)
-    reports = [_report(tree, contract, libraries) for contract in contracts]
-    evidence = _Evidence(patch, tree, text, contracts, reports)
-    unchecked = [item for report in reports for item in report.unchecked]
-    if unchecked:
-        reason = f"{unchecked[0].library}: {unchecked[0].reason}"
-        return evidence.verdict("unknown", f"the signature cannot be had, so nothing decides ({reason})")
-    if evidence.broken:
-        return _broken(evidence, libraries)
-    return _holding(evidence, libraries)
+    case = _Case(patch, tree, text, libraries, words.names_in(patch))
+    if text == "missing":
+        return case.verdict("absent", f"this tree has no {', '.join(patch.paths())}", Seen(()))
+    if contracts:
+        return _by_contract(case, contracts)
+    reason = no_contract(patch)
+    return _by_difference(case) if reason is None else _by_text(case, reason)
 
 
-def _report(tree: Tree, contract: Contract, libraries: Mapping[str, str] | None) -> Report:
-    """The calls in the file the contract names; where none is left there, those of the whole tree."""
-    # Most of the start-up time, and a remembered verdict needs none of it.
-    from pinproof.contract.check import check_tree
+class _Case(msgspec.Struct, frozen=True):
+    """One patch on one tree, and how a verdict on it is written down."""
 
-    report = check_tree(tree, callee=contract.callee, files=[contract.file], libraries=libraries)
-    if report.calls or report.unchecked:
-        return report
-    return check_tree(tree, callee=contract.callee, libraries=libraries)
+    patch: Patch
+    tree: Tree
+    text: TextState
+    libraries: Mapping[str, str] | None
+    names: words.Names
 
+    def side(self, *, with_patch: bool) -> Tree:
+        """The tree with or without the patch; only where its text is one of the two."""
+        if with_patch == (self.text == "applied"):
+            return self.tree
+        changed = contents_after(self.tree, self.patch, reverse=not with_patch)
+        return self.tree.with_changes(changed)
 
-class _Evidence:
-    """What was read about one patch on one tree, in the words that sentences need."""
-
-    def __init__(
-        self, patch: Patch, tree: Tree, text: TextState,
-        contracts: Sequence[Contract], reports: Sequence[Report],
-    ) -> None:  # fmt: skip
-        self.patch, self.tree, self.text, self.contracts = patch, tree, text, contracts
-        self.calls = tuple(call for report in reports for call in report.calls)
-        self.broken = tuple(call for call in self.calls if call.failing)
-        self._sources = {
-            used.library: used.source.replace(" (", ", ").replace(")", "")
-            for report in reports for used in report.libraries
-        }  # fmt: skip
-        self.warnings = tuple(used.note for report in reports for used in report.libraries if used.note)
-        old, new, context = _hunk_keywords(patch)
-        self._named = old | new
-        self._context = context
-
-    @property
-    def deciding(self) -> CallCheck | None:
+    def deciding(self, seen: Seen) -> CallCheck | None:
         """The call to speak of: a broken one before a sound one, then the one that says most."""
-        return max(self.broken or self.calls, key=lambda call: len(self.passes(call)), default=None)
+        calls = seen.broken or seen.bound or seen.calls
+        return max(calls, key=lambda call: len(words.passes(call, self.names)), default=None)
 
-    def passes(self, call: CallCheck) -> tuple[str, ...]:
-        """The call's keywords that the patch is about: not those its hunk shows as untouched."""
-        return tuple(name for name in call.keywords if name not in self._context)
+    def reading(self, seen: Seen) -> str:
+        call = self.deciding(seen)
+        return words.reading(call, self.names, seen) if call is not None else ""
 
-    def declares(self, call: CallCheck) -> tuple[str, ...]:
-        """The signature's parameters among the names that decide."""
-        if call.signature is None:
-            return ()
-        near = {name for drift in call.drifts for name in drift.nearest}
-        wanted = self._named | set(call.keywords) | near
-        names = (parameter.name for parameter in call.signature.parameters)
-        return tuple(n for n in names if n in wanted and n not in self._context)
-
-    def source(self, call: CallCheck) -> str | None:
-        """`LIBRARY VERSION`, where in it the signature stands, and how it was come by."""
-        if call.signature is None:
-            return None
-        place = call.signature.place
-        return f"{place.source}, {place.file}:{place.line}, {self._sources.get(call.library, 'given')}"
-
-    def verdict(self, name: VerdictName, sentence: str) -> Verdict:
-        call = self.deciding
+    def verdict(self, name: VerdictName, sentence: str, seen: Seen, basis: Basis = "stated") -> Verdict:
+        call = self.deciding(seen)
         return Verdict(
-            patch=self.patch.name, tree=self.tree.name, verdict=name, sentence=sentence, calls=self.calls,
-            source=self.source(call) if call else None, passes=self.passes(call) if call else (),
-            declares=self.declares(call) if call else (), warnings=self.warnings,
+            patch=self.patch.name, tree=self.tree.name, verdict=name, sentence=sentence, basis=basis,
+            source=words.source(call, seen.sources) if call else None,
+            passes=words.passes(call, self.names) if call else (),
+            declares=words.declares(call, self.names) if call else (),
+            calls=seen.calls, missing=tuple(u.library for u in seen.unchecked), warnings=seen.notes,
         )  # fmt: skip
 
-    def reading(self) -> str:
-        """`FILE:LINE passes A, B; LIBRARY VERSION declares C, D (where, and how it was come by)`."""
-        call = self.deciding
-        assert call is not None
-        passed = ", ".join(self.passes(call)) or "none of the patch's names"
-        if call.signature is None:
-            return f"{call.file}:{call.line} passes {passed}"
-        declared = ", ".join(self.declares(call)) or "none of these names"
-        label, _, where = (self.source(call) or "").partition(", ")
-        return f"{call.file}:{call.line} passes {passed}; {label} declares {declared} ({where})"
 
-
-def _broken(seen: _Evidence, libraries: Mapping[str, str] | None) -> Verdict:
-    if seen.text != "applies":
-        why = "is in the text already" if seen.text == "applied" else "does not apply"
-        return seen.verdict("conflict", f"the call is broken and the patch {why}: {seen.reading()}")
-    after = _after(seen, libraries)
-    still = [call for call in after if call.failing]
-    if still:
-        names = ", ".join(name for drift in still[0].drifts for name in drift.names)
-        return seen.verdict(
-            "conflict", f"the call is broken and stays broken with the patch ({names}): {seen.reading()}"
+def _by_contract(case: _Case, contracts: Sequence[Contract]) -> Verdict:
+    seen = looks.stated(case.tree, contracts, case.libraries, everywhere=True)
+    if seen.unchecked:
+        missing = seen.unchecked[0]
+        reason = f"{missing.library}: {missing.reason}"
+        return case.verdict("unknown", f"signature not available, so nothing decides ({reason})", seen)
+    if seen.calls and not seen.bound:
+        call = seen.calls[0]
+        why = f"{call.file}:{call.line} could not be decided: {call.open}"
+        return case.verdict(
+            "unknown", f"no call of {call.callee} was bound, so nothing decides ({why})", seen
         )
-    return seen.verdict("needed", f"the call is broken: {seen.reading()}")
+    if seen.broken:
+        return _broken(case, seen, contracts)
+    return _holding(case, seen, contracts)
 
 
-def _holding(seen: _Evidence, libraries: Mapping[str, str] | None) -> Verdict:
-    if seen.deciding is None:
-        callees = ", ".join(contract.callee for contract in seen.contracts)
-        return seen.verdict("obsolete", f"nothing in this tree calls {callees} any more")
-    if seen.text == "applied":
-        return seen.verdict("applied", f"the contract holds with the patch in: {seen.reading()}")
-    if seen.text == "applies":
-        broken = [call for call in _after(seen, libraries) if call.failing]
-        harm = "applying it would change a call that works"
-        if broken:
-            names = ", ".join(name for drift in broken[0].drifts for name in drift.names)
-            harm = f"applying it would break a working tree (unexpected {names})"
-        return seen.verdict("not-needed", f"{harm}: {seen.reading()}")
-    moved = all(call.file not in seen.patch.paths() for call in seen.calls)
+def _broken(case: _Case, seen: Seen, contracts: Sequence[Contract]) -> Verdict:
+    if case.text != "applies":
+        why = "is in the text already" if case.text == "applied" else "does not apply"
+        return case.verdict("conflict", f"the call is broken and the patch {why}: {case.reading(seen)}", seen)
+    after = looks.stated(case.side(with_patch=True), contracts, case.libraries, everywhere=False)
+    if after.broken:
+        names = ", ".join(name for drift in after.broken[0].drifts for name in drift.names)
+        return case.verdict(
+            "conflict", f"the call is broken and stays broken with the patch ({names}): {case.reading(seen)}",
+            seen,
+        )  # fmt: skip
+    unkept = _unkept(contracts, after)
+    if unkept is not None:
+        return case.verdict(
+            "conflict", f"the call is broken, and with the patch {unkept}: {case.reading(seen)}", seen
+        )
+    return case.verdict("needed", f"the call is broken: {case.reading(seen)}", seen)
+
+
+def _unkept(contracts: Sequence[Contract], after: Seen) -> str | None:
+    """The first contract that no call keeps, in words; None when each is kept."""
+    for contract in contracts:
+        if not any(contract.kept_by(call) for call in after.calls):
+            return f"no call does what its contract states ({contract.text()})"
+    return None
+
+
+def _holding(case: _Case, seen: Seen, contracts: Sequence[Contract]) -> Verdict:
+    callees = ", ".join(dict.fromkeys(contract.callee for contract in contracts))
+    if not seen.calls and case.text == "neither":
+        return case.verdict("obsolete", f"nothing in this tree calls {callees} any more", seen)
+    if not seen.calls:
+        where = "is in" if case.text == "applied" else "applies"
+        return case.verdict(
+            "unknown",
+            f"the patch {where}, but no call of {callees} was found: zero calls prove nothing",
+            seen,
+        )
+    if case.text == "applied":
+        unkept = _unkept(contracts, seen)
+        if unkept is not None:
+            return case.verdict("unknown", f"the patch is in, but {unkept}: {case.reading(seen)}", seen)
+        return case.verdict("applied", f"the contract holds with the patch in: {case.reading(seen)}", seen)
+    if case.text == "applies":
+        return _not_needed(case, seen, contracts)
+    moved = all(call.file not in case.patch.paths() for call in seen.calls)
     what = "the call has moved and holds" if moved else "the call was rewritten and holds"
-    return seen.verdict("obsolete", f"{what}: {seen.reading()}")
+    return case.verdict("obsolete", f"{what}: {case.reading(seen)}", seen)
 
 
-def _after(seen: _Evidence, libraries: Mapping[str, str] | None) -> list[CallCheck]:
-    from pinproof.contract.check import check_tree
+def _not_needed(case: _Case, seen: Seen, contracts: Sequence[Contract]) -> Verdict:
+    after = looks.stated(case.side(with_patch=True), contracts, case.libraries, everywhere=False)
+    harm = "applying it would change a call that works"
+    if after.broken:
+        drift = after.broken[0].drifts[0]
+        kind = drift.kind.partition("-")[0]
+        harm = f"applying it would break a working tree ({kind} {', '.join(drift.names)})"
+    return case.verdict("not-needed", f"{harm}: {case.reading(seen)}", seen)
 
-    tree = seen.tree.with_changes(contents_after(seen.tree, seen.patch))
-    reports = (
-        check_tree(tree, callee=contract.callee, files=[contract.file], libraries=libraries)
-        for contract in seen.contracts
+
+def _by_difference(case: _Case) -> Verdict:
+    """A patch that states no contract: the findings that vanish with it are its contract."""
+    if case.text == "neither":
+        return case.verdict(
+            "conflict", "the patch states no contract; its text neither applies nor is in the tree", Seen(()),
+            "derived",
+        )  # fmt: skip
+    trees = (case.side(with_patch=False), case.side(with_patch=True))
+    found = looks.difference(*trees, case.patch, case.libraries)
+    if found.harmed:
+        return _harmed(case, found)
+    sound = [call for call in found.changed if call.open is None and not call.drifts]
+    if not found.mended or not sound:
+        return case.verdict(
+            "unknown", f"the patch states no contract, and {_nothing(found)}", Seen(()), "derived"
+        )
+    count = len(found.mended)
+    vanish = "1 finding vanishes" if count == 1 else f"{count} findings vanish"
+    left = f", {found.remaining} remain" if found.remaining else ""
+    what = f"the patch states no contract; {vanish} with it{left}"
+    here = found.mended if case.text == "applies" else tuple(sound)
+    seen = msgspec.structs.replace(found.without, calls=here)
+    name: VerdictName = "needed" if case.text == "applies" else "applied"
+    return case.verdict(name, f"{what}: {case.reading(seen)}", seen, "derived")
+
+
+def _nothing(found: Difference) -> str:
+    """Why the findings of the touched files prove nothing about the patch."""
+    if found.mended:
+        call = found.mended[0]
+        return f"with it nothing is called in the place of {call.callee} ({call.file}:{call.line})"
+    if found.unread:
+        return f"a file it touches could not be read ({found.unread[0]})"
+    if found.without.unchecked:
+        missing = found.without.unchecked[0]
+        return f"no finding vanishes with it (not checked: {missing.library}: {missing.reason})"
+    return "no finding vanishes with it: nothing decides (Contract: says which call it is about)"
+
+
+def _harmed(case: _Case, found: Difference) -> Verdict:
+    seen = msgspec.structs.replace(found.without, calls=found.harmed)
+    if case.text == "applied":
+        return case.verdict(
+            "conflict", f"the patch is in and breaks a call: {case.reading(seen)}", seen, "derived"
+        )
+    return case.verdict(
+        "not-needed", f"applying it would break a working tree: {case.reading(seen)}", seen, "derived"
     )
-    return [call for report in reports for call in report.calls]
 
 
-def _by_text(patch: Patch, tree: Tree, text: TextState) -> Verdict:
-    """A patch without a contract: only its text can speak."""
+def _by_text(case: _Case, reason: str) -> Verdict:
+    """A patch that states to be about no call: only its text can speak, and no contract is proved."""
     names: dict[TextState, tuple[VerdictName, str]] = {
-        "applies": ("needed", "the patch states no contract; its text applies"),
-        "applied": ("applied", "the patch states no contract; its text is in the tree"),
-        "neither": ("conflict", "the patch states no contract; its text neither applies nor is in the tree"),
+        "applies": ("needed", "its text applies"),
+        "applied": ("applied", "its text is in the tree"),
+        "neither": ("conflict", "its text neither applies nor is in the tree"),
     }
-    name, sentence = names[text]
-    return Verdict(patch=patch.name, tree=tree.name, verdict=name, sentence=sentence)
-
-
-def _hunk_keywords(patch: Patch) -> tuple[set[str], set[str], set[str]]:
-    """Keyword names on the removed, added and untouched lines of the patch's hunks."""
-    lines = [line for diff in patch.diffs for hunk in diff.hunks for line in hunk.lines]
-    return tuple(_keywords(line[1:] for line in lines if line[:1] == sign) for sign in (b"-", b"+", b" "))  # type: ignore[return-value]
-
-
-def _keywords(lines: Iterable[bytes]) -> set[str]:
-    return {match[1].decode() for line in lines if (match := _KEYWORD.match(line))}
+    name, sentence = names[case.text]
+    return case.verdict(name, f"{sentence}; the patch is about no call ({reason})", Seen(()), "text")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from pinproof.contract.model import CallCheck, DriftKind
+from pinproof.contract.output.findings import spelled
 from pinproof.gate import GATES, GateName
 from pinproof.markdown import code, codes, fence, folded, table, text
-from pinproof.submit.cause import Cause, causes, declared, earlier_signature
+from pinproof.submit.cause import Cause, causes, earlier_signature
 from pinproof.submit.draft import Draft
 from pinproof.submit.gatetext import Row, limits, row
 from pinproof.submit.policy import Block
@@ -34,36 +36,64 @@ def root_cause(draft: Draft) -> str:
 
 def _cause(cause: Cause, draft: Draft) -> str:
     call, signature = cause.before, cause.signature
-    names = [name for drift in call.drifts for name in drift.names]
-    lines = [
-        f"**Root cause.** {code(f'{call.file}:{call.line}')} passes {codes(names)} to {code(call.callee)}"
-    ]
+    where = code(f"{call.file}:{call.line}")
+    what, library_does = _parting(call)
+    lines = [f"**Root cause.** {where} {what}."]
     if cause.pin is not None:
-        pin = f"{cause.pin.spec} ({cause.pin.file}:{cause.pin.line})"
-        lines.append(f"The tree pins {code(call.library)} at {code(pin)}, which does not take them:")
+        pin = f"{cause.pin.spec} ({cause.pin.where})"
+        lines.append(f"The tree pins {code(call.library)} at {code(pin)}, which {library_does}:")
     else:
-        lines.append("The library does not take them:")
+        lines.append(f"The library {library_does}:")
+    shown = f"{' '.join(lines)}\n\n{table(*_compared(cause, draft))}"
+    if signature is not None:
+        shown += "\n\n" + folded("The whole signature", fence(spelled(signature, lines=True), "python"))
+    return shown
+
+
+def _parting(call: CallCheck) -> tuple[str, str]:
+    """What the call does, and what the library does instead, by the kind of its drift."""
+    drift = call.drifts[0]
+    names, callee = codes(drift.names), code(call.callee)
+    if drift.twice:
+        return f"passes {names} to {callee} twice, by position and by keyword", "takes each argument once"
+    told: dict[DriftKind, tuple[str, str]] = {
+        "unexpected-keyword": (f"passes {names} to {callee}", "does not take them"),
+        "missing-required": (f"leaves out {names} in its call of {callee}", "requires it"),
+        "too-many-positional": (f"passes {drift.given} arguments by position to {callee}", "takes fewer"),
+        "missing-attribute": (f"uses {callee}", "does not have it"),
+        "missing-module": (f"imports {callee}", "does not have it"),
+    }
+    return told.get(drift.kind, (f"breaks {callee} ({text(drift.kind)}: {names})", "declares it otherwise"))
+
+
+def _compared(cause: Cause, draft: Draft) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """The table below the root cause: names that decide, or what is used before and after."""
+    call, after = cause.before, cause.after
+    if call.drifts[0].kind in ("missing-attribute", "missing-module"):
+        used = [("before", code(call.callee), code(f"{call.file}:{call.line}"))]
+        if after is not None:
+            used.append(("after", code(after.callee), code(f"{after.file}:{after.line}")))
+        return ("", "what is used", "where"), [tuple(row) for row in used]
     rows = [("call before", _deciding(cause, call.keywords), code(f"{call.file}:{call.line}"))]
-    earlier = earlier_signature(call, draft.base)
-    for name, declares in (("a version that takes it", earlier), ("pinned signature", signature)):
+    signatures = (("a version that takes it", earlier_signature(call, draft.base)),
+                  ("pinned signature", cause.signature))  # fmt: skip
+    for name, declares in signatures:
         if declares is not None:
             place = declares.place
             where = code(f"{place.source.split(' (')[0]}, {place.file}:{place.line}")
             rows.append((name, _deciding(cause, declares.names), where))
-    if cause.after is not None:
-        after = cause.after
+    if after is not None:
         rows.append(("call after", _deciding(cause, after.keywords), code(f"{after.file}:{after.line}")))
-    shown = ". ".join(lines[:1]) + ". " + " ".join(lines[1:]) + "\n\n"
-    shown += table(("", "keywords that decide", "where"), rows)
-    if signature is not None:
-        shown += "\n\n" + folded("The whole signature", fence(declared(signature), "python"))
-    return shown
+    return ("", "keywords that decide", "where"), [tuple(row) for row in rows]
 
 
 def _deciding(cause: Cause, names: tuple[str, ...]) -> str:
-    """The names that only one of old and new call pass: those the change is about."""
+    """The names that only one of old and new call pass, and those that the library misses."""
     old, new = set(cause.before.keywords), set(cause.after.keywords if cause.after else ())
-    return codes([name for name in names if name in old ^ new])
+    missed = {
+        name for drift in cause.before.drifts if drift.kind == "missing-required" for name in drift.names
+    }
+    return codes([name for name in names if name in (old ^ new) | missed])
 
 
 def claims(draft: Draft) -> str:

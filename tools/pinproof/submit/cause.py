@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 
 from pinproof.contract.model import CallCheck, Signature
+from pinproof.contract.output.pyerror import python_error
+from pinproof.contract.watch.watchlist import shipped
 from pinproof.pins import Pin, find_pin, read_pins
 from pinproof.submit.draft import Draft
 from pinproof.tree import Tree
@@ -26,17 +28,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
         return self.before.signature or (self.after.signature if self.after else None)
 
     def error(self) -> str:
-        """What Python says when the call runs, for the kinds of drift that raise a TypeError."""
-        name = self.before.callee.rsplit(".", 1)[-1]
-        drift = self.before.drifts[0]
-        first = drift.names[0] if drift.names else "?"
-        return {
-            "unexpected-keyword": f"TypeError: {name}() got an unexpected keyword argument '{first}'",
-            "missing-required": f"TypeError: {name}() missing a required argument: '{first}'",
-            "too-many-positional": f"TypeError: {name}() takes fewer positional arguments",
-            "missing-attribute": f"AttributeError: no attribute '{first}'",
-            "missing-module": f"ModuleNotFoundError: No module named '{first}'",
-        }[drift.kind]
+        """What Python says when the call runs."""
+        return python_error(self.before)
 
 
 def causes(draft: Draft) -> list[Cause]:
@@ -47,8 +40,13 @@ def causes(draft: Draft) -> list[Cause]:
     before = [call for call in _calls(made.details["before"]) if call.failing]
     after = _calls(made.details["after"])
     pins = read_pins(draft.base)
+    known = {watched.name: watched.pinned_as for watched in shipped()}
     return [
-        Cause(before=call, after=_same(call, after), pin=find_pin(pins, call.library.replace("-", "_")))
+        Cause(
+            before=call,
+            after=_same(call, after),
+            pin=find_pin(pins, *known.get(call.library, (call.library,))),
+        )
         for call in before
     ]
 
@@ -84,20 +82,7 @@ def _calls(verdict: dict[str, Any]) -> list[CallCheck]:
 
 
 def _same(call: CallCheck, others: list[CallCheck]) -> CallCheck | None:
-    """The call that stands in the same place: same file and callee, the nearest line."""
-    same = [other for other in others if (other.file, other.callee) == (call.file, call.callee)]
+    """The call that stands in the same place: same file, same callee where it has one, the nearest line."""
+    here = [other for other in others if other.file == call.file]
+    same = [other for other in here if other.callee == call.callee] or here
     return min(same, key=lambda other: abs(other.line - call.line), default=None)
-
-
-def declared(signature: Signature) -> str:
-    """A signature as Python writes it; defaults are shown as `...`."""
-    parts: list[str] = []
-    star = False
-    for parameter in signature.parameters:
-        if parameter.kind == "keyword-only" and not star:
-            parts.append("*")
-            star = True
-        star = star or parameter.kind == "var-positional"
-        mark = {"var-positional": "*", "var-keyword": "**"}.get(parameter.kind, "")
-        parts.append(f"{mark}{parameter.name}" + ("=..." if parameter.default else ""))
-    return f"{signature.name}({', '.join(parts)})"

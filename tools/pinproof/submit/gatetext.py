@@ -51,7 +51,8 @@ def _binding(verdict: Details) -> str:
     if failing:
         drift = failing[0]["drifts"][0]
         return f"{len(failing)} of {len(calls)} calls fail: {drift['kind']} {', '.join(drift['names'])}"
-    return f"{len(calls)} of {len(calls)} calls bind"
+    bound = sum(call["open"] is None for call in calls)
+    return f"{bound} of {len(calls)} calls bind"
 
 
 def _compile(record: EvidenceRecord) -> Row:
@@ -116,11 +117,16 @@ def _precommit_limits(details: Details) -> list[str]:
     ]
 
 
+def _contract_limits(details: Details) -> list[str]:
+    rung = details.get("witness") or {"outcome": "skip", "summary": "recorded before witnesses were"}
+    return [] if rung["outcome"] == "pass" else [f"contract: no witness ({rung['summary']})"]
+
+
 _ROWS: dict[GateName, Callable[[EvidenceRecord], Row]] = {
     "contract": _contract, "compile": _compile, "duplicates": _duplicates,
     "pre-commit": _precommit, "smoke": _smoke,
 }  # fmt: skip
 
 _LIMITS: dict[GateName, Callable[[Details], list[str]]] = {
-    "pre-commit": _precommit_limits, "smoke": _smoke_limits,
+    "contract": _contract_limits, "pre-commit": _precommit_limits, "smoke": _smoke_limits,
 }  # fmt: skip

@@ -7,9 +7,10 @@ import re
 
 from pinproof.errors import Conflict, InputError
 from pinproof.gate import GateName
+from pinproof.patchset.contracts import contracts_of
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
-from pinproof.pins import read_pins
+from pinproof.pins import deciding, read_pins
 from pinproof.submit.records import Keys, TouchedFile
 from pinproof.tree import Tree
 
@@ -102,18 +103,21 @@ def _pins_for(gate: GateName | None, patch: Patch, tree: Tree) -> dict[str, str]
         return exact_pins(tree)
     if gate != "smoke":
         return {}
-    # Contract: PATH LIBRARY.FUNCTION NAMES
-    words = [value.split() for value in patch.fields.get("Contract", [])]
-    libraries = {parts[1].split(".", 1)[0] for parts in words if len(parts) > 1} | {"torch"}
+    libraries = {contract.callee.split(".", 1)[0] for contract in contracts_of(patch)} | {"torch"}
     return {library: spec for library, spec in exact_pins(tree).items() if library in libraries}
 
 
 def exact_pins(tree: Tree) -> dict[str, str]:
-    """The version or commit of each library that the tree pins exactly; several, when it disagrees."""
+    """The version or commit of each library that the tree pins exactly; several, when it disagrees.
+
+    Pins of extras and of other platforms count only for libraries that nothing else pins.
+    """
+    pins = read_pins(tree)
     found: dict[str, set[str]] = {}
-    for pin in read_pins(tree):
-        if pin.exact:
-            found.setdefault(pin.library, set()).add(pin.spec.removeprefix("=="))
+    for name, first in deciding(pins).items():
+        same = (pin for pin in pins if pin.library == name and pin.exact and pin.reach == first.reach)
+        if specs := {pin.spec.removeprefix("==") for pin in same}:
+            found[name] = specs
     return {library: " and ".join(sorted(specs)) for library, specs in found.items()}
 
 

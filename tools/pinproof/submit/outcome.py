@@ -46,11 +46,21 @@ def _compile(details: Details) -> str | None:
 
 
 def _contract(details: Details) -> str | None:
-    after = details["after"]
-    failing = [call for call in after["calls"] if call["drifts"] and call["guard"] is None]
+    before, after = details["before"], details["after"]
+    calls = after["calls"]
+    failing = [call for call in calls if call["drifts"] and call["guard"] is None]
     if failing:
         return f"{len(failing)} calls still fail with the patch"
-    return None if after["verdict"] == "applied" else f"the verdict with the patch is {after['verdict']}"
+    if after["verdict"] != "applied":
+        return f"the verdict with the patch is {after['verdict']}"
+    if before["verdict"] != "needed":
+        return f"the verdict without the patch is {before['verdict']}"
+    if after.get("basis") == "text" or not calls:
+        return "no call was looked at"
+    if after.get("basis") and details["witness"]["outcome"] == "fail":
+        return f"its witness says {details['witness']['summary']}"
+    undecided = [call for call in calls if call["open"] is not None]
+    return f"{len(undecided)} calls were not decided" if undecided else None
 
 
 def _duplicates(details: Details) -> str | None:

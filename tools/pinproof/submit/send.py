@@ -13,6 +13,7 @@ import msgspec
 
 from pinproof.errors import CannotCheck, PinproofError, Refused
 from pinproof.git import git_env
+from pinproof.index.trouble import need_network
 from pinproof.paths import atomic_write, cache_dir
 from pinproof.submit.prepare import Prepared, unchanged
 from pinproof.submit.remotes import Remote, fork_remote, last_line, network_git, remote_branch, remotes
@@ -77,6 +78,7 @@ def send(prepared: Prepared, planned: Plan) -> str:
         CannotCheck: gh is not installed.
         SendFailed: git or gh failed; the message says how far it got.
     """
+    need_network("nothing was pushed, and no pull request was opened")
     if shutil.which("gh") is None:
         raise CannotCheck("gh, GitHub's command line, is not installed", hint="https://cli.github.com")
     with locked_clone(prepared.root):

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pinproof.errors import InputError, Refused
-from pinproof.git import check_worktree, git, git_text
+from pinproof.git import git, git_text
+from pinproof.gitfolder import check_worktree
 from pinproof.paths import cache_dir, file_lock
 
 

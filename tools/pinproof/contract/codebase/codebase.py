@@ -95,11 +95,21 @@ class Codebase:
         found = {name.rpartition(".")[2] for name in self._tops}
         for item in self.imports(file.data):
             module = file.absolute(item.module, item.level)
+            if "*" in item.names:
+                found.update(self._public(module))
             found.update(self.carried.get(module, set()).intersection(item.names))
             found.update(n for n in item.names if f"{module}.{n}" in self.carried)
             if not item.names and module in self.carried:
                 found.add(module.rpartition(".")[2])
         return found
+
+    def _public(self, module: str) -> set[str]:
+        """The names that `from module import *` may bind to something of a watched library."""
+        watched = self.watched(module)
+        library = self.library(watched[0]) if watched is not None else None
+        if watched is None or library is None:
+            return self.carried.get(module, set())
+        return library.public(watched[1])
 
     # -- the tree's own modules --------------------------------------------------------------------
 

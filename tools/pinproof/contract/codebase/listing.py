@@ -30,7 +30,9 @@ def python_files(tree: Tree, packages: tuple[str, ...]) -> list[Listed]:
 
 
 def packages(tree: Tree) -> tuple[str, ...]:
-    """The import packages of a tree: its own on disk, every one that a release's wheel holds."""
+    """The import packages of a tree: those it was found to hold; every one that a release's wheel holds."""
+    if tree.packages:
+        return tree.packages
     if tree.kind != "release":
         return (tree.package,)
     tops = {path.split("/", 1)[0] for path in tree.files.paths("", ".py") if "/" in path}

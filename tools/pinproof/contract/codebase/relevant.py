@@ -10,11 +10,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from pinproof.contract.syntax.bindings import loop_targets
-from pinproof.contract.syntax.nodes import FunctionNode, dotted
+from pinproof.contract.syntax.bindings import loop_targets, own_expressions
+from pinproof.contract.syntax.nodes import Comprehension, FunctionNode, defaults, dotted, lines
 from pinproof.contract.syntax.scopes import Scope, SourceFile, scopes
 
-_ROUNDS = 5
 _WALRUS = re.compile(rb"([A-Za-z_]\w*)\s*:=")
 _WORD = re.compile(rb"[A-Za-z_]\w*")
 # A keyword that hands a name on: `Format(kernel="fp8_gemm")`, `partial(run, function=lib.f)`.
@@ -30,8 +29,10 @@ class Relevant:
     """
 
     def __init__(self, file: SourceFile, seeds: Iterable[str]) -> None:
-        self._lines = file.data.split(b"\n")
+        self._lines = lines(file.data)
         self.names = set(seeds)
+        self.heirs: set[ast.ClassDef] = set()
+        """Classes whose bases may be a library's: what they read from `self` may be inherited."""
         self._statements = [
             (scope, step, text, set(_WORD.findall(text)))
             for scope in scopes(file.scope)
@@ -41,22 +42,31 @@ class Relevant:
         self._spread()
         words = {name.encode() for name in self.names}
         self.statements = [
-            (scope, step) for scope, step, _, found in self._statements if not words.isdisjoint(found)
+            (scope, step)
+            for scope, step, _, found in self._statements
+            if not words.isdisjoint(found) or (b"self" in found and self.inherits(scope))
         ]
         self._statements, self._lines = [], []
 
+    def inherits(self, scope: Scope) -> bool:
+        """Whether a statement stands in a method of a class that may inherit from a library's."""
+        owner = scope.enclosing_class
+        return owner is not None and owner.node in self.heirs
+
     def _spread(self) -> None:
         fresh = set(self.names)
-        for _ in range(_ROUNDS):
-            if not fresh:
-                return
+        while fresh:
             words = {name.encode() for name in fresh}
             found: set[str] = set()
             for scope, step, text, held in self._statements:
                 if not words.isdisjoint(held):
                     found.update(_receivers(step.node, scope, fresh))
+                    if isinstance(step.node, ast.ClassDef) and _has_base(step.node, fresh):
+                        self.heirs.add(step.node)
                     if b":=" in text:
                         found.update(name.decode() for name in _WALRUS.findall(text))
+                    if b"for" in held:
+                        found.update(_comprehended(step.node, fresh))
                     if b"=" in text:
                         found.update(k.decode() for k, v in _HANDED_ON.findall(text) if v in words)
             fresh = found - self.names
@@ -80,12 +90,16 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
             yield from _stored(target)
+            if isinstance(target, ast.Attribute):
+                yield from _owner(scope)
+        if isinstance(scope.node, ast.ClassDef):
+            yield from _owner(scope)
     elif isinstance(node, ast.Expr):
-        call = node.value
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "append":
-            yield from _stored(call.func.value)
+        yield from _put(node.value, scope)
+        if isinstance(node.value, ast.Yield) and isinstance(scope.node, FunctionNode):
+            yield scope.node.name
     elif isinstance(node, ast.ClassDef):
-        if any(_mentions(base, names) for base in node.bases):
+        if _has_base(node, names):
             yield from (node.name, "super")
     elif isinstance(node, ast.For | ast.AsyncFor):
         for target, source in loop_targets(node.target, node.iter):
@@ -98,10 +112,50 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
     elif isinstance(node, ast.Return):
         if isinstance(scope.node, FunctionNode):
             yield scope.node.name
+            yield from _owner(scope)
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        for item in node.items:
+            if item.optional_vars is not None and _mentions(item.context_expr, names):
+                yield from _stored(item.optional_vars)
     elif isinstance(node, FunctionNode):
         yield from (a.arg for a in (*node.args.args, *node.args.kwonlyargs) if _mentions(a.annotation, names))
+        yield from (arg for arg, default in defaults(node.args) if _mentions(default, names))
         if _mentions(node.returns, names):
             yield node.name
+            yield from _owner(scope)
+
+
+def _comprehended(node: ast.stmt, names: set[str]) -> Iterator[str]:
+    """The targets of comprehensions that run over something the names speak of."""
+    for expression in own_expressions(node):
+        for child in ast.walk(expression):
+            for generator in child.generators if isinstance(child, Comprehension) else ():
+                if _mentions(generator.iter, names):
+                    yield from _stored(generator.target)
+
+
+def _owner(scope: Scope) -> Iterator[str]:
+    """The class whose body or method a scope is: an object of it holds what is stored or returned there."""
+    owner = scope if isinstance(scope.node, ast.ClassDef) else scope.enclosing_class
+    if owner is not None and isinstance(owner.node, ast.ClassDef):
+        yield owner.node.name
+
+
+def _put(call: ast.expr, scope: Scope) -> Iterator[str]:
+    """The names that `x.append(...)` and `setattr(x, "name", ...)` give something to."""
+    if not isinstance(call, ast.Call):
+        return
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "append":
+        yield from _stored(call.func.value)
+    elif isinstance(call.func, ast.Name) and call.func.id == "setattr" and len(call.args) == 3:
+        name = call.args[1]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            yield name.value
+            yield from _owner(scope)
+
+
+def _has_base(node: ast.ClassDef, names: set[str]) -> bool:
+    return any(_mentions(base, names) for base in node.bases)
 
 
 def _narrowed(test: ast.expr, names: set[str]) -> Iterator[str]:

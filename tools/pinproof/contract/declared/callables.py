@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from pinproof.contract.declared.library import Library, Member
 from pinproof.contract.declared.summary import Class, Field, Function, Import
 from pinproof.contract.model import Parameter, Place, Signature
@@ -41,9 +43,11 @@ def signatures(library: Library, member: Member, name: str, *, bound: bool = Fal
         Unreadable: it cannot be known.
     """
     if isinstance(member.entry, Class):
-        return _constructor(library, member.module, member.entry, name)
+        made = _constructor(library, member.module, member.entry, name)
+        return [msgspec.structs.replace(found, of="class") for found in made]
     if isinstance(member.entry, Function):
-        return [_function(library, member.module, member.entry, name, bound)]
+        found = _function(library, member.module, member.entry, name, bound)
+        return [msgspec.structs.replace(found, of="method") if bound else found]
     raise Unreadable(f"{name} is a value, its type is not known")
 
 
@@ -74,7 +78,7 @@ def _decorated(library: Library, module: str, decorator: str, given: list[Parame
         return given
     if full in known.launch:
         return [*given, Parameter("launch options", "var-keyword")]
-    effects = [m.entry.wrapper for m in _members(library, module, dotted) if isinstance(m.entry, Function)]
+    effects = [m.entry.wrapper for m in members(library, module, dotted) if isinstance(m.entry, Function)]
     if not effects or any(e is None for e in effects):
         raise Unreadable(f"decorator @{dotted} is not understood")
     adds = [p for e in effects if e is not None for p in e.adds if p.name not in {g.name for g in given}]
@@ -95,7 +99,51 @@ def full_name(library: Library, module: str, dotted: str) -> str:
     return dotted
 
 
-def _members(library: Library, module: str, dotted: str) -> list[Member]:
+def is_context(library: Library, module: str, entry: Function) -> bool:
+    """Whether calling a function gives a context manager made from a generator."""
+    return any(full_name(library, module, d) == "contextlib.contextmanager" for d in entry.decorators)
+
+
+def returned_values(library: Library, member: Member) -> int | None:
+    """How many values a function gives; None when its text or a decorator leaves that open."""
+    entry = member.entry
+    if not isinstance(entry, Function):
+        return None
+    names = {full_name(library, member.module, d.removesuffix("()")) for d in entry.decorators}
+    return entry.arity if names <= {*decorators().keep, "staticmethod", "classmethod"} else None
+
+
+def unimplemented(library: Library, member: Member) -> tuple[str, ...]:
+    """The abstract methods that keep a class from being made into an object; () also when it is not known."""
+    if not isinstance(member.entry, Class):
+        return ()
+    steps = list(lineage(library, member.module, member.entry))
+    abstract: dict[str, bool] = {}
+    known = [step for step in steps if not isinstance(step, str)]
+    if not any(_is_abc(library, where, cls) for where, cls in known):
+        return ()
+    for _, cls in known:
+        for name, methods in cls.methods.items():
+            abstract.setdefault(name, all(_is_abstract(m) for m in methods))
+        for name in (*cls.attributes, *(f.name for f in cls.fields)):
+            abstract.setdefault(name, False)
+    # A base that is not known may implement anything that stands behind it.
+    return () if len(known) < len(steps) else tuple(name for name, still in abstract.items() if still)
+
+
+def _is_abc(library: Library, module: str, cls: Class) -> bool:
+    bases = {full_name(library, module, base) for base in cls.bases}
+    return "abc.ABC" in bases or any(
+        k.rpartition(".")[2].rpartition("=")[2] == "ABCMeta" for k in cls.keywords
+    )
+
+
+def _is_abstract(method: Function) -> bool:
+    return any(d.rpartition(".")[2] in ("abstractmethod", "abstractproperty") for d in method.decorators)
+
+
+def members(library: Library, module: str, dotted: str) -> list[Member]:
+    """What a dotted name in a module of the library stands for."""
     first, *rest = dotted.split(".")
     found = library.members(module, first)
     for part in rest:
@@ -113,7 +161,7 @@ def lineage(library: Library, module: str, entry: Class, depth: int = 0) -> Iter
         full = full_name(library, module, base)
         if full in _INERT:
             continue
-        found = [m for m in _members(library, module, base) if isinstance(m.entry, Class)]
+        found = [m for m in members(library, module, base) if isinstance(m.entry, Class)]
         if len(found) != 1 or depth > _DEEPEST:
             yield full
             continue
@@ -123,13 +171,14 @@ def lineage(library: Library, module: str, entry: Class, depth: int = 0) -> Iter
 
 def _constructor(library: Library, module: str, entry: Class, name: str) -> list[Signature]:
     steps = list(lineage(library, module, entry))
+    where, cls = module, entry
     for keyword in (k for step in steps if not isinstance(step, str) for k in step[1].keywords):
         if keyword.rpartition(".")[2].rpartition("=")[2] not in _PLAIN_KEYWORDS:
             raise Unreadable(f"{name} is made with {keyword}")
     for step in steps:
         if isinstance(step, str):
-            if step in _TUPLE:
-                return [_signature(library, module, entry.line, name, _parameters(entry.fields, False))]
+            if step in _TUPLE:  # the fields are those of the class that has it as a base
+                return [_signature(library, where, cls.line, name, _parameters(cls.fields, False))]
             raise Unreadable(f"{name} inherits from {step}")
         where, cls = step
         if cls.decorators:
@@ -159,9 +208,7 @@ def _check_class_decorators(library: Library, module: str, entry: Class) -> None
         full = full_name(library, module, dotted)
         if full in _DATACLASS or full in decorators().keep:
             continue
-        effects = [
-            m.entry.wrapper for m in _members(library, module, dotted) if isinstance(m.entry, Function)
-        ]
+        effects = [m.entry.wrapper for m in members(library, module, dotted) if isinstance(m.entry, Function)]
         if not effects or any(e is None or e.adds for e in effects):
             raise Unreadable(f"class decorator @{dotted} is not understood")
 
@@ -173,12 +220,14 @@ def _all_fields(library: Library, module: str, entry: Class) -> list[Field]:
         full = full_name(library, module, base)
         if full in _INERT:
             continue
-        members = [m for m in _members(library, module, base) if isinstance(m.entry, Class)]
-        if len(members) != 1:
+        found_bases = [m for m in members(library, module, base) if isinstance(m.entry, Class)]
+        if len(found_bases) != 1:
             raise Unreadable(f"it inherits from {full}")
-        assert isinstance(members[0].entry, Class)
-        if _is_dataclass(library, members[0].module, members[0].entry):
-            found.update((f.name, f) for f in _all_fields(library, members[0].module, members[0].entry))
+        assert isinstance(found_bases[0].entry, Class)
+        if _is_dataclass(library, found_bases[0].module, found_bases[0].entry):
+            found.update(
+                (f.name, f) for f in _all_fields(library, found_bases[0].module, found_bases[0].entry)
+            )
     found.update((f.name, f) for f in entry.fields)
     return list(found.values())
 

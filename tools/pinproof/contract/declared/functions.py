@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 from pinproof.contract.declared.decorators import effect
+from pinproof.contract.declared.gives import arity, gives
 from pinproof.contract.declared.parameters import parameters
 from pinproof.contract.declared.summary import Function
-from pinproof.contract.syntax.nodes import FunctionNode, annotation, dotted
+from pinproof.contract.syntax.nodes import FunctionNode, dotted
 
 
 def function(node: FunctionNode) -> Function:
@@ -16,7 +17,8 @@ def function(node: FunctionNode) -> Function:
         line=node.lineno,
         parameters=parameters(node.args),
         decorators=tuple(decorator_name(d) for d in node.decorator_list),
-        returns=annotation(node.returns),
+        returns=gives(node),
+        arity=arity(node),
         wrapper=effect(node),
     )
 

@@ -175,5 +175,20 @@ class Library:
         known = [m for m in members if m.kind != "open"]
         return known or members[:1]
 
+    def public(self, module: str) -> set[str]:
+        """The names that `from module import *` binds, those of its own star imports included."""
+        todo, names, seen = [module], set[str](), set[str]()
+        while todo:
+            found = self.module(todo[-1])
+            seen.add(todo.pop())
+            if found is None:
+                continue
+            if found.public is not None:
+                names.update(found.public)
+            else:
+                names.update(name for name in found.names if not name.startswith("_"))
+                todo += [source for source in found.stars if source not in seen]
+        return names
+
     def _is_mine(self, module: str) -> bool:
         return module.split(".", 1)[0] in self._roots

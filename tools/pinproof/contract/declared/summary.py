@@ -8,12 +8,15 @@ from pinproof.contract.model import Parameter
 
 
 class Function(msgspec.Struct, frozen=True, tag="function", omit_defaults=True):
-    """A `def`. `decorators` are dotted names; `returns` the annotation when it is a dotted name."""
+    """A `def`. `decorators` are dotted names; `returns` names what it gives (see gives.py); `arity` how many
+    values it returns, when every return shows a tuple of that length.
+    """
 
     line: int
     parameters: tuple[Parameter, ...] = ()
     decorators: tuple[str, ...] = ()
     returns: str | None = None
+    arity: int | None = None
     wrapper: Wrapper | None = None
     """What it makes of the function handed to it, when it is a decorator that could be read."""
 

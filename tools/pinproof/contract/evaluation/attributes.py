@@ -76,7 +76,9 @@ def _library_attribute(value: LibraryMember | LibraryInstance, name: str) -> Val
             groups.append(Unknown())
         else:
             bound = callables.binds_first(member.entry, instance=instance)
-            groups.append(LibraryMember(value.library, path, member, bound))
+            owner = value if isinstance(value, LibraryInstance) else None
+            owner = owner or LibraryInstance(value.library, value.path, value.member)
+            groups.append(LibraryMember(value.library, path, member, bound, owner))
     return tuple(groups)
 
 
@@ -88,12 +90,10 @@ def _module_attribute(evaluator: Evaluator, module: str, name: str) -> Values:
         return evaluator.module_name(file.scope, name)
     if evaluator.codebase.has_module(f"{module}.{name}"):
         return (EngineModule(f"{module}.{name}"),)
-    for step in file.scope.steps:
-        if isinstance(step.node, ast.ImportFrom) and step.node.names[0].name == "*":
-            source = file.absolute(step.node.module, step.node.level)
-            found = evaluator.imported(source, name)
-            if any(not isinstance(v, Unknown | External) for v in found):
-                return found
+    for source in file.stars():
+        found = evaluator.imported(source, name)
+        if any(not isinstance(v, Unknown | External) for v in found):
+            return found
     return UNKNOWN
 
 
@@ -170,6 +170,9 @@ def _read_self(scope: Scope, name: str, found: dict[str, list[tuple[Scope, Bindi
         for owner, binding in put_in(step):
             if isinstance(owner, ast.Attribute) and dotted(owner.value) == name:
                 found.setdefault(owner.attr, []).append((scope, binding))
+        named = _set_by_name(node, name)
+        if named is not None:
+            found.setdefault(named[0], []).append((scope, Binding("value", named[1], step.path, step.order)))
         if not isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.For | ast.With):
             continue
         for target in ast.walk(node) if not isinstance(node, ast.Assign | ast.AnnAssign) else _targets(node):
@@ -179,6 +182,16 @@ def _read_self(scope: Scope, name: str, found: dict[str, list[tuple[Scope, Bindi
                 found.setdefault(target.attr, []).append(
                     (scope, _stored(node, target, step.path, step.order))
                 )
+
+
+def _set_by_name(node: ast.stmt, name: str) -> tuple[str, ast.expr] | None:
+    """The attribute and the value of `setattr(self, "attribute", value)`."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or dotted(call.func) != "setattr" or len(call.args) != 3:
+        return None
+    owner, attribute, value = call.args
+    text = attribute.value if isinstance(attribute, ast.Constant) else None
+    return (text, value) if isinstance(text, str) and dotted(owner) == name else None
 
 
 def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
@@ -192,4 +205,7 @@ def _stored(node: ast.stmt, target: ast.expr, path: tuple, order: int) -> Bindin
         if node.value is not None:
             return Binding("value", node.value, path, order, node.annotation)
         return Binding("parameter", node.annotation, path, order)
+    for item in node.items if isinstance(node, ast.With) else ():
+        if item.optional_vars is target:
+            return Binding("entered", item.context_expr, path, order)
     return Binding("unknown", node, path, order)

@@ -37,7 +37,14 @@ from pinproof.contract.evaluation.values import (
 )  # fmt: skip
 from pinproof.contract.syntax.bindings import Binding, Path
 from pinproof.contract.syntax.flow import is_fallback, is_type_checking, reaching
-from pinproof.contract.syntax.nodes import FunctionNode, alternatives, annotation, dotted
+from pinproof.contract.syntax.nodes import (
+    Comprehension,
+    FunctionNode,
+    alternatives,
+    annotation,
+    defaults,
+    dotted,
+)
 from pinproof.contract.syntax.scopes import Patch, Scope, SourceFile
 from pinproof.contract.watch.watchlist import decorators
 
@@ -103,6 +110,8 @@ class Evaluator:
             return self.each(self.value(node.func, at), lambda v: self.result(v, node, at))
         if isinstance(node, ast.Constant):
             return (Constant(node.value),)
+        if isinstance(node, ast.JoinedStr):
+            return self._text(node, at)
         if isinstance(node, ast.IfExp):
             return union(self.value(node.body, at), self.value(node.orelse, at))
         if isinstance(node, ast.BoolOp):
@@ -119,8 +128,8 @@ class Evaluator:
             return (EngineFunction(node, at.scope),)
         if isinstance(node, ast.Subscript):
             return narrow(self, node, self._subscript(node, at), at)
-        if isinstance(node, ast.ListComp):
-            return (Items(self.value(node.elt, comprehension(node, at))),)
+        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            return (Items(self.value(node.elt, comprehension(self, node, at))),)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
             both = dicts.merge(dicts.spread(self, node.left, at), dicts.spread(self, node.right, at))
             return (both,) if both.required or both.optional else UNKNOWN
@@ -136,6 +145,18 @@ class Evaluator:
         """What `value.name` can stand for, for each of `values`."""
         return self.each(values, lambda v: self.attribute(v, name))
 
+    def _text(self, node: ast.JoinedStr, at: Position) -> Values:
+        """An f-string whose parts are all known strings."""
+        parts: list[str] = []
+        for part in node.values:
+            inner = part.value if isinstance(part, ast.FormattedValue) and part.conversion < 0 else part
+            values = self.value(inner, at)
+            known = values[0].value if len(values) == 1 and isinstance(values[0], Constant) else None
+            if not isinstance(known, str) or getattr(part, "format_spec", None) is not None:
+                return UNKNOWN
+            parts.append(known)
+        return (Constant("".join(parts)),)
+
     def _sequence(self, node: ast.Tuple | ast.List, at: Position) -> Values:
         if len(node.elts) > 64 or any(isinstance(e, ast.Starred) for e in node.elts):
             return UNKNOWN
@@ -143,6 +164,8 @@ class Evaluator:
 
     def _subscript(self, node: ast.Subscript, at: Position) -> Values:
         values = self.value(node.value, at)
+        if External("sys.modules") in values:
+            return self.each(self.value(node.slice, at), self.module_named)
         if any(isinstance(value, Items) for value in values) and not isinstance(node.slice, ast.Slice):
             return self.elements(values)
         index = node.slice.value if isinstance(node.slice, ast.Constant) else None
@@ -178,7 +201,7 @@ class Evaluator:
                     return self._local(name, scope, at if own else None)
             if scope.parent is None:
                 return self.module_name(scope, name)
-            scope, own = scope.parent, False
+            scope, own = scope.parent, own and isinstance(scope.node, Comprehension)
         return UNKNOWN
 
     def declares_for_checkers(self, module: str, name: str) -> bool:
@@ -240,8 +263,21 @@ class Evaluator:
         for inner, binding in file.set_in_functions().get(name, ()):
             groups.append(self.binding(binding, inner))
         if not groups:
+            groups = self._from_stars(file, name)
+        if not groups and name in ("__name__", "__package__"):
+            whole = name == "__name__" or file.package
+            return (Constant(file.module if whole else file.module.rpartition(".")[0]),)
+        if not groups:
             return (External(f"builtins.{name}"),) if hasattr(builtins, name) else UNKNOWN
         return union(*groups)
+
+    def _from_stars(self, file: SourceFile, name: str) -> list[Values]:
+        """What `from module import *` gives a name that nothing else in the module binds."""
+        for source in reversed(file.stars()):
+            found = self.imported(source, name)
+            if any(not isinstance(v, Unknown | External | Absent | OpenMember) for v in found):
+                return [found]
+        return []
 
     def _bindings(self, bindings: Iterable[Binding], scope: Scope) -> Values:
         main: list[Values] = []
@@ -317,6 +353,8 @@ class Evaluator:
         if binding.kind == "unpack":
             assert isinstance(binding.extra, tuple)
             return self._unpacked(self.value(node, at), *binding.extra)
+        if binding.kind == "entered":
+            return self.each(self.value(node, at), lambda v: results.entered(self, v))
         if binding.kind == "put":
             return (Items(self.value(node, at)),)
         if binding.kind == "element":
@@ -348,12 +386,24 @@ class Evaluator:
                 if plain and plain[0] is node and "staticmethod" not in names:
                     cls = self.engine_class(owner)
                     return (cls if "classmethod" in names else EngineInstance(cls),)
-            if node.annotation is None or scope.parent is None:
-                return UNKNOWN
-            return self.annotated(node.annotation, Position(scope.parent))
+            return self._declared_parameter(node, scope)
         if isinstance(node, ast.expr):
             return self.annotated(node, Position(scope))
         return UNKNOWN
+
+    def _declared_parameter(self, node: ast.arg, scope: Scope) -> Values:
+        """What a parameter's annotation says, else its default: a call may leave it out."""
+        if scope.parent is None or not isinstance(scope.node, FunctionNode | ast.Lambda):
+            return UNKNOWN
+        outside = Position(scope.parent, scope.inside, scope.order)
+        if node.annotation is not None:
+            found = self.annotated(node.annotation, Position(scope.parent))
+            if any(not isinstance(v, Unknown) for v in found):
+                return found
+        default = dict(defaults(scope.node.args)).get(node.arg)
+        values = self.value(default, outside) if isinstance(default, ast.Name | ast.Attribute) else ()
+        called = tuple(v for v in values if isinstance(v, LibraryMember | EngineFunction))
+        return called or UNKNOWN
 
     def annotated(self, node: ast.expr, at: Position) -> Values:
         """An object of the class an annotation names, unknown when it names none that is known."""
@@ -407,6 +457,12 @@ class Evaluator:
         if self.codebase.has_module(name):
             return (EngineModule(name),)
         return (External(name),)
+
+    def module_named(self, value: Value) -> Values:
+        """The module that a string names; unknown when the value is no string that is known."""
+        if isinstance(value, Constant) and isinstance(value.value, str):
+            return self.module(value.value)
+        return UNKNOWN
 
     def _library_module(self, library: Library, found: Member) -> Value:
         if found.kind == "absent":

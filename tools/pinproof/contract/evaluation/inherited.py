@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from pinproof.contract.declared import callables
 from pinproof.contract.evaluation.lineage import lineage
 from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.values import (
@@ -58,6 +59,15 @@ def constructor(evaluator: Evaluator, cls: EngineClass) -> LibraryMember | None:
     if any(each.node.decorator_list or not _MAKES.isdisjoint(each.scope.bindings) for each in classes):
         return None
     return base(evaluator, cls)
+
+
+def unimplemented(evaluator: Evaluator, cls: EngineClass) -> tuple[LibraryMember | None, tuple[str, ...]]:
+    """The library's base of a class, and those of its abstract methods that are nowhere implemented."""
+    found = base(evaluator, cls)
+    if found is None:
+        return None, ()
+    own = {name for each in lineage(evaluator, cls) for name in each.scope.bindings}
+    return found, tuple(n for n in callables.unimplemented(found.library, found.member) if n not in own)
 
 
 def attribute(evaluator: Evaluator, cls: EngineClass, name: str) -> Values:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from pinproof.contract.evaluation.values import UNKNOWN
-from pinproof.contract.syntax.bindings import Path
+from pinproof.contract.evaluation.values import UNKNOWN, Values
+from pinproof.contract.syntax.bindings import Path, loop_targets
+from pinproof.contract.syntax.nodes import Comprehension
 from pinproof.contract.syntax.scopes import Scope
+
+if TYPE_CHECKING:
+    from pinproof.contract.evaluation.evaluator import Evaluator
 
 
 class Position:
@@ -40,15 +46,25 @@ class Position:
         return hash(self._key())
 
 
-def comprehension(
-    node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp, at: Position
-) -> Position:
-    """The scope of a comprehension: its targets hide outer names."""
-    names = {
-        child.id
-        for generator in node.generators
-        for child in ast.walk(generator.target)
-        if isinstance(child, ast.Name)
-    }
-    scope = at.scope.called_with({**at.scope.arguments, **dict.fromkeys(names, UNKNOWN)})
+def comprehension(evaluator: Evaluator, node: Comprehension, at: Position) -> Position:
+    """The scope of a comprehension: its targets hide outer names, and hold elements of what they run over.
+
+    It is the same scope each time, so that evaluation sees when it comes back to itself.
+    """
+    scope = at.scope.inner(node, "<comprehension>")
+    if not scope.arguments:
+        scope.inside, scope.order = at.path, at.order
+        inner = Position(scope, at.path, at.order, at.when)
+        for index, generator in enumerate(node.generators):
+            outside = inner if index else at
+            for child in ast.walk(generator.target):
+                if isinstance(child, ast.Name):
+                    scope.arguments[child.id] = UNKNOWN
+            for target, iterated in loop_targets(generator.target, generator.iter):
+                if isinstance(target, ast.Name) and iterated is not None:
+                    scope.arguments[target.id] = _elements(evaluator, iterated, outside)
     return Position(scope, at.path, at.order, at.when)
+
+
+def _elements(evaluator: Evaluator, node: ast.expr, at: Position) -> Callable[[], Values]:
+    return lambda: evaluator.elements(evaluator.value(node, at))

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from pinproof.contract.declared import callables
 from pinproof.contract.declared.summary import Class, Function
 from pinproof.contract.evaluation import dicts, inherited
 from pinproof.contract.evaluation.position import Position
@@ -17,6 +18,7 @@ from pinproof.contract.evaluation.values import (
     EngineClass,
     EngineFunction,
     EngineInstance,
+    Entering,
     External,
     LibraryInstance,
     LibraryMember,
@@ -28,11 +30,14 @@ from pinproof.contract.evaluation.values import (
     library_value,
     union,
 )  # fmt: skip
+from pinproof.contract.syntax.nodes import absolute, dotted
 from pinproof.contract.syntax.scopes import Scope
 
 if TYPE_CHECKING:
     from pinproof.contract.evaluation.evaluator import Evaluator
 
+# Functions of a library that hand on what another gives.
+_DEEPEST = 4
 Given = Mapping[str, Values | Callable[[], Values]]
 
 
@@ -52,26 +57,50 @@ def result(evaluator: Evaluator, callee: Value, node: ast.Call, at: Position) ->
     return UNKNOWN
 
 
-def _of_library(callee: LibraryMember) -> Values:
-    entry = callee.member.entry
+def _of_library(callee: LibraryMember, depth: int = 0) -> Values:
+    entry, module = callee.member.entry, callee.member.module
     if isinstance(entry, Class):
-        return (LibraryInstance(callee.library, callee.path, callee.member, exact=True),)
-    if isinstance(entry, Function) and entry.returns and "." not in entry.returns:
-        found = callee.library.members(callee.member.module, entry.returns)
-        if len(found) == 1 and found[0].kind == "class":
+        return (LibraryInstance(callee.library, callee.path, callee.member, exact=depth == 0),)
+    if not isinstance(entry, Function) or entry.returns is None or depth > _DEEPEST:
+        return UNKNOWN
+    made: Values = UNKNOWN
+    if entry.returns in ("self", "cls"):
+        made = (callee.owner,) if callee.owner is not None else UNKNOWN
+    else:
+        found = callables.members(callee.library, module, entry.returns)
+        if len(found) == 1:
             value = library_value(callee.library, f"{found[0].module}.{found[0].name}", found[0])
-            if isinstance(value, LibraryMember):
-                return (LibraryInstance(value.library, value.path, value.member),)
+            made = _of_library(value, depth + 1) if isinstance(value, LibraryMember) else UNKNOWN
+    return (Entering(made),) if callables.is_context(callee.library, module, entry) else made
+
+
+def entered(evaluator: Evaluator, value: Value) -> Values:
+    """What `with value as x` gives to x."""
+    if isinstance(value, Entering):
+        return value.gives
+    if isinstance(value, LibraryInstance | EngineInstance):
+        enter = evaluator.attribute(value, "__enter__")
+        return union(*(_given_by(evaluator, method) for method in enter))
     return UNKNOWN
+
+
+def _given_by(evaluator: Evaluator, method: Value) -> Values:
+    if isinstance(method, LibraryMember):
+        return _of_library(method)
+    return returned(evaluator, method, {}, keep=True) if isinstance(method, EngineFunction) else UNKNOWN
 
 
 def _external(evaluator: Evaluator, name: str, node: ast.Call, at: Position) -> Values:
     """Calls of builtins and the standard library that hand on what they are given."""
     given = node.args
     if name in ("importlib.import_module", "builtins.__import__") and given:
-        return evaluator.each(evaluator.value(given[0], at), lambda v: _module_named(evaluator, v))
+        return _imported(evaluator, node, at)
+    if name == "sys.modules.get" and given:
+        return evaluator.each(evaluator.value(given[0], at), evaluator.module_named)
     if name == "builtins.getattr" and len(given) in (2, 3):
         return _getattr(evaluator, node, at)
+    if name in ("contextlib.nullcontext", "contextlib.closing") and given:
+        return (Entering(evaluator.value(given[0], at)),)
     if name == "builtins.dict":
         return (dicts.constructor(evaluator, node, at),)
     if name == "builtins.super" and not given:
@@ -83,10 +112,21 @@ def _external(evaluator: Evaluator, name: str, node: ast.Call, at: Position) -> 
     return UNKNOWN
 
 
-def _module_named(evaluator: Evaluator, value: Value) -> Values:
-    if isinstance(value, Constant) and isinstance(value.value, str):
-        return evaluator.module(value.value)
-    return UNKNOWN
+def _imported(evaluator: Evaluator, node: ast.Call, at: Position) -> Values:
+    """What `import_module(name, package)` gives; a name that begins with dots counts from the package."""
+    packages = [*node.args[1:2], *(k.value for k in node.keywords if k.arg == "package")]
+    anchors = evaluator.value(packages[0], at) if packages else ()
+    groups: list[Values] = []
+    for named in evaluator.value(node.args[0], at):
+        text = named.value if isinstance(named, Constant) else None
+        if isinstance(text, str) and text.startswith("."):
+            known = [a.value for a in anchors if isinstance(a, Constant) and isinstance(a.value, str)]
+            level = len(text) - len(text.lstrip("."))
+            modules = [absolute(a, True, text[level:] or None, level) for a in known]
+            groups.append(union(*(evaluator.module(m) for m in modules)) if known else UNKNOWN)
+        else:
+            groups.append(evaluator.module_named(named))
+    return union(*groups)
 
 
 def _getattr(evaluator: Evaluator, node: ast.Call, at: Position) -> Values:
@@ -163,11 +203,26 @@ def _returns(evaluator: Evaluator, callee: EngineFunction, scope: Scope) -> Valu
             here = evaluator.at(scope, step.path, step.order)
             groups.append((NONE,) if value is None else evaluator.value(value, here))
         elif isinstance(step.node, ast.Expr) and isinstance(step.node.value, ast.Yield | ast.YieldFrom):
-            return UNKNOWN
+            return _yielded(evaluator, callee, scope)
     found = union(*groups) if groups else (NONE,)
     if all(isinstance(v, Unknown) for v in found) and callee.node.returns is not None:
         return evaluator.annotated(callee.node.returns, evaluator.at(callee.scope))
     return found
+
+
+def _yielded(evaluator: Evaluator, callee: EngineFunction, scope: Scope) -> Values:
+    """What a generator of the tree gives: a context, when the decorator says so, of what it yields."""
+    names = {(dotted(d) or "").rpartition(".")[2] for d in getattr(callee.node, "decorator_list", ())}
+    if "contextmanager" not in names:
+        return UNKNOWN
+    yielded = [
+        evaluator.value(step.node.value.value, evaluator.at(scope, step.path, step.order))
+        for step in scope.steps
+        if isinstance(step.node, ast.Expr)
+        and isinstance(step.node.value, ast.Yield)
+        and step.node.value.value is not None
+    ]
+    return (Entering(union(*yielded)),) if yielded else UNKNOWN
 
 
 def parameters(evaluator: Evaluator, callee: EngineFunction, node: ast.Call, at: Position) -> Given:

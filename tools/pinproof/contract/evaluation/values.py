@@ -30,6 +30,8 @@ class LibraryMember:
     member: Member
     bound: bool = False
     """Whether `self` or `cls` is already filled in."""
+    owner: LibraryInstance | None = None
+    """The object, or an object of the class, on which it was looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,13 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class Entering:
+    """A context manager; `gives` is what `with ... as x` gives to x."""
+
+    gives: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Unknown:
     """Anything else."""
 
@@ -161,7 +170,7 @@ class Unknown:
 Value = (
     LibraryModule | LibraryMember | LibraryInstance | Absent | OpenMember | EngineModule | External
     | EngineFunction | EngineClass | EngineInstance | Constant | Sequence | Items | Mapping | Partial
-    | Unknown
+    | Entering | Unknown
 )  # fmt: skip
 Values = tuple[Value, ...]
 UNKNOWN: Values = (Unknown(),)

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from pinproof.contract.evaluation.values import When
 from pinproof.contract.model import Drift, Parameter, Signature
 
-TWICE = "already given by position"
-
 
 class Arguments(NamedTuple):
     """The arguments of a call, as far as they can be read from its text.
@@ -53,13 +51,14 @@ def _too_many(parameters: Sequence[Parameter], arguments: Arguments) -> Iterable
         return
     room = sum(p.kind in ("positional-only", "positional-or-keyword") for p in parameters)
     if arguments.positional > room:
-        yield Drift(kind="too-many-positional", names=(f"{arguments.positional} given, {room} taken",))
+        given = arguments.positional
+        yield Drift(kind="too-many-positional", names=(f"{given} given, {room} taken",), given=given)
 
 
 def _unexpected(signature: Signature, arguments: Arguments) -> Iterable[Drift]:
     twice = tuple(name for name in _filled_by_position(signature, arguments) if name in arguments.keywords)
     if twice:
-        yield Drift(kind="unexpected-keyword", names=twice, when=TWICE)
+        yield Drift(kind="unexpected-keyword", names=twice, twice=True)
     if any(p.kind == "var-keyword" for p in signature.parameters):
         return
     known = signature.names

@@ -28,6 +28,8 @@ _RAISED: dict[DriftKind, str] = {
     "unexpected-keyword": "TypeError",
     "missing-required": "TypeError",
     "too-many-positional": "TypeError",
+    "result-count": "ValueError",
+    "abstract-method": "TypeError",
 }
 # How many callers of private functions are looked through.
 _DEEPEST = 2

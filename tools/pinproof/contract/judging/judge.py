@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from pinproof.contract.declared import callables
 from pinproof.contract.declared.callables import Unreadable, signatures
 from pinproof.contract.evaluation import inherited
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.position import Position
 from pinproof.contract.evaluation.results import parameters
+from pinproof.contract.evaluation.stores import is_stored
 from pinproof.contract.evaluation.values import (
     Absent,
     Constant,
@@ -27,14 +30,16 @@ from pinproof.contract.evaluation.values import (
     Values,
 )  # fmt: skip
 from pinproof.contract.judging import probes
-from pinproof.contract.judging.binding import TWICE, Arguments, bind, nearest
+from pinproof.contract.judging.binding import Arguments, bind, nearest
 from pinproof.contract.judging.forward import forwarded
 from pinproof.contract.judging.guards import Guard, error_of, guard
 from pinproof.contract.judging.pinned import Pinned
 from pinproof.contract.judging.sites import Site, arguments
 from pinproof.contract.judging.truth import Question
 from pinproof.contract.model import CallCheck, Drift, Signature
+from pinproof.contract.syntax.nodes import lines
 
+_PATCHES = ("mock.patch", "mocker.patch")
 _CALLED = LibraryMember | LibraryInstance | OpenMember | EngineFunction | EngineClass | Partial
 
 
@@ -71,14 +76,25 @@ def _import(evaluator: Evaluator, site: Site, alias: ast.alias) -> Iterator[Call
 
 def _attribute(evaluator: Evaluator, site: Site, node: ast.Attribute) -> Iterator[CallCheck]:
     owners = evaluator.value(node.value, site.at)
-    if not owners or not all(isinstance(o, LibraryModule | LibraryInstance | LibraryMember) for o in owners):
+    stores = isinstance(node.ctx, ast.Store)
+    kinds = LibraryModule if stores else LibraryModule | LibraryInstance | LibraryMember
+    if not owners or not all(isinstance(o, kinds) for o in owners):
         return
     values = evaluator.each(owners, lambda v: evaluator.attribute(v, node.attr))
     first = values[0] if values else None
     if not isinstance(first, Absent) or not all(isinstance(v, Absent) for v in values):
         return
-    if not evaluator.is_patched(first.path, site.at):
+    if stores:
+        known = _is_read(site, node.attr)
+    else:
+        known = evaluator.is_patched(first.path, site.at) or is_stored(evaluator, owners, node.attr)
+    if not known:
         yield from _absent(evaluator, site, values, importing=False)
+
+
+def _is_read(site: Site, name: str) -> bool:
+    """Whether the file speaks of a name more than once: what it sets and reads is its own addition."""
+    return len(re.findall(rb"\b" + re.escape(name.encode()) + rb"\b", site.at.scope.file.data)) > 1
 
 
 def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool) -> Iterator[CallCheck]:
@@ -113,7 +129,12 @@ def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool
 def _call(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
     values = evaluator.value(node.func, site.at)
     if not any(isinstance(v, _CALLED) for v in values):
-        if values == (External("builtins.getattr"),):
+        named = next((v.name for v in values if isinstance(v, External)), "")
+        if named.endswith(_PATCHES):
+            yield from _patched_by_name(evaluator, site, node)
+        elif named == "builtins.setattr":
+            yield from _set_by_name(evaluator, site, node)
+        elif values == (External("builtins.getattr"),):
             yield from _getattr(evaluator, site, node)
         elif values == (External("functools.partial"),):
             yield from _partial(evaluator, site, node)
@@ -141,6 +162,30 @@ def _getattr(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallC
         values = evaluator.value(node, site.at)
         if values and all(isinstance(v, Absent) for v in values):
             yield from _absent(evaluator, site, values, importing=False)
+
+
+def _patched_by_name(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
+    """`patch("library.module.name")`: the name must be there to be replaced, or the patch itself fails."""
+    text = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+    if not isinstance(text, str) or any(k.arg == "create" for k in node.keywords):
+        return
+    module, _, name = text.rpartition(".")
+    values = evaluator.imported(module, name)
+    if values and all(isinstance(v, Absent) for v in values):
+        yield from _absent(evaluator, site, values, importing=False)
+
+
+def _set_by_name(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
+    """`setattr(module, "name", value)` of a name that the module lacks and the file never reads."""
+    if len(node.args) != 3:
+        return
+    owners, named = evaluator.value(node.args[0], site.at), evaluator.value(node.args[1], site.at)
+    text = named[0].value if len(named) == 1 and isinstance(named[0], Constant) else None
+    if not isinstance(text, str) or not owners or not all(isinstance(o, LibraryModule) for o in owners):
+        return
+    values = evaluator.each(owners, lambda v: evaluator.attribute(v, text))
+    if values and all(isinstance(v, Absent) for v in values) and not _is_read(site, text):
+        yield from _absent(evaluator, site, values, importing=False)
 
 
 def _partial(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
@@ -176,6 +221,10 @@ def _outcomes(
         more = more._replace(keywords=tuple(dict.fromkeys(more.keywords)))
         yield from _outcomes(evaluator, site, node, value.function, more)
     elif isinstance(value, EngineClass):
+        abstract = _abstract(evaluator, site, node, value)
+        if abstract is not None:
+            yield abstract
+            return
         base = inherited.constructor(evaluator, value)
         yield None if base is None else _bound(site, node, base, given, _origin(site, node))
     elif isinstance(value, LibraryInstance):
@@ -210,7 +259,33 @@ def _bound(
     except Unreadable as error:
         return msgspec.structs.replace(check, open=str(error))
     drifts, signature = _least(found, given)
-    return msgspec.structs.replace(check, drifts=drifts, signature=signature)
+    return msgspec.structs.replace(check, drifts=drifts or _unpacked(site, node, value), signature=signature)
+
+
+def _unpacked(site: Site, node: ast.Call, value: LibraryMember) -> tuple[Drift, ...]:
+    """`a, b = f()` where f gives three values."""
+    statement = site.statement
+    if not isinstance(statement, ast.Assign) or statement.value is not node:
+        return ()
+    given = callables.returned_values(value.library, value.member)
+    for target in statement.targets if given is not None else ():
+        wanted = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+        if wanted and len(wanted) != given and not any(isinstance(e, ast.Starred) for e in wanted):
+            names = (f"{len(wanted)} unpacked, {given} returned",)
+            return (Drift(kind="result-count", names=names),)
+    return ()
+
+
+def _abstract(evaluator: Evaluator, site: Site, node: ast.Call, value: EngineClass) -> CallCheck | None:
+    """An object of a class of the tree that leaves an abstract method of the library out."""
+    base, names = inherited.unimplemented(evaluator, value)
+    if base is None or not names:
+        return None
+    return CallCheck(
+        file=site.at.scope.file.path, line=node.lineno, col=node.col_offset + 1, callee=base.path,
+        library=base.library.name, how=_origin(site, node),
+        drifts=(Drift(kind="abstract-method", names=names),),
+    )  # fmt: skip
 
 
 def _least(found: Sequence[Signature], given: Arguments) -> tuple[tuple[Drift, ...], Signature]:
@@ -272,7 +347,7 @@ def _guard(
     question = Question(drift.kind, drift.names, check.library, check.callee)
     error = error_of(question, importing=False)
     found = guard(pinned, at, question, error)
-    if (found is not None and found.sure) or drift.when in (None, TWICE):
+    if (found is not None and found.sure) or drift.when is None:
         return found
     found = found or _all_put_in(pinned, question, given)
     for name in drift.names if found is None else ():
@@ -304,7 +379,7 @@ def _origin(site: Site, node: ast.Call) -> str:
         scope = scope.parent
     for binding in scope.bindings.get(root.id, ()):
         line = getattr(binding.node, "lineno", 0)
-        lines = scope.file.data.split(b"\n", line)
-        text = lines[line - 1].decode(errors="replace").strip() if 0 < line <= len(lines) else ""
+        text_lines = lines(scope.file.data)
+        text = text_lines[line - 1].decode(errors="replace").strip() if 0 < line <= len(text_lines) else ""
         return f"line {line}: {text[:100]}"
     return ""

@@ -13,7 +13,7 @@ from pinproof.contract.evaluation.position import Position, comprehension
 from pinproof.contract.evaluation.values import Sequence
 from pinproof.contract.judging.binding import Arguments
 from pinproof.contract.syntax.bindings import own_expressions
-from pinproof.contract.syntax.nodes import dotted
+from pinproof.contract.syntax.nodes import Comprehension, dotted
 
 
 class Site(NamedTuple):
@@ -24,14 +24,19 @@ class Site(NamedTuple):
     statement: ast.stmt
 
 
-def sites(relevant: Relevant) -> Iterator[Site]:
+def sites(evaluator: Evaluator, relevant: Relevant) -> Iterator[Site]:
     """Every call, attribute and import in the statements of a file that can matter."""
     for scope, step in relevant.statements:
         node, here = step.node, Position(scope, step.path, step.order)
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (Site(alias, here, node) for alias in node.names)
         else:
-            yield from (s for s in _expressions(node, here) if not relevant.names.isdisjoint(_names(s.node)))
+            yield from (
+                s
+                for s in _expressions(evaluator, node, here)
+                if not relevant.names.isdisjoint(names := _names(s.node))
+                or ("self" in names and relevant.inherits(scope))
+            )
 
 
 def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
@@ -46,46 +51,57 @@ def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:
             if inner is not node or isinstance(inner.func, ast.Call):
                 found.update(_handed(inner))
             last = getattr(inner.func, "id", None) or getattr(inner.func, "attr", None)
-            if last in ("getattr", "partial"):
+            if last in ("getattr", "setattr", "partial", "patch"):
                 found.update(_handed(inner))
             inner = inner.func
         elif isinstance(inner, ast.Subscript):
+            found.update(_words(inner.slice))
             inner = inner.value
         else:
-            if isinstance(inner, ast.Name):
-                found.add(inner.id)
+            for child in ast.walk(inner):
+                if isinstance(child, ast.Name | ast.Attribute):
+                    found.add(child.id if isinstance(child, ast.Name) else child.attr)
             return found
 
 
 def _handed(node: ast.Call) -> Iterator[str]:
     """The identifiers of a call's plain arguments: `getattr(module, spec.kernel)` calls what they name."""
     for argument in node.args:
+        yield from _words(argument)
         if isinstance(argument, ast.Name):
             yield argument.id
         elif isinstance(argument, ast.Attribute):
             yield argument.attr
             yield from (dotted(argument.value) or "").split(".")
+        elif isinstance(argument, ast.JoinedStr):
+            yield from (child.id for child in ast.walk(argument) if isinstance(child, ast.Name))
 
 
-def _expressions(statement: ast.stmt, at: Position) -> Iterator[Site]:
+def _words(node: ast.expr) -> list[str]:
+    """The identifiers in a string that may name a module or a member."""
+    text = node.value if isinstance(node, ast.Constant) else None
+    return text.split(".") if isinstance(text, str) else []
+
+
+def _expressions(evaluator: Evaluator, statement: ast.stmt, at: Position) -> Iterator[Site]:
     for expression in own_expressions(statement):
         stack: list[tuple[ast.AST, Position]] = [(expression, at)]
         while stack:
             node, here = stack.pop()
             if isinstance(node, ast.Call) or (
-                isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)
+                isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Del)
             ):
                 yield Site(node, here, statement)
-            stack.extend(_children(node, here))
+            stack.extend(_children(evaluator, node, here))
 
 
-def _children(node: ast.AST, at: Position) -> Iterator[tuple[ast.AST, Position]]:
+def _children(evaluator: Evaluator, node: ast.AST, at: Position) -> Iterator[tuple[ast.AST, Position]]:
     """The parts of an expression, each with what is known where it is evaluated."""
     if isinstance(node, ast.Lambda):
         inner = Position(at.scope.inner(node, "<lambda>"), when=at.when)
         yield node.body, inner
-    elif isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        inner = comprehension(node, at)
+    elif isinstance(node, Comprehension):
+        inner = comprehension(evaluator, node, at)
         yield from ((child, inner) for child in ast.iter_child_nodes(node))
     elif isinstance(node, ast.IfExp):
         yield node.test, at

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from pinproof.contract.judging.binding import TWICE
 from pinproof.contract.model import CallCheck, Drift, DriftKind, Signature
 
 CODES: dict[DriftKind, str] = {
     "unexpected-keyword": "KC101",
     "missing-required": "KC102",
     "too-many-positional": "KC103",
+    "result-count": "KC104",
+    "abstract-method": "KC105",
     "missing-attribute": "KC201",
     "missing-module": "KC202",
 }
@@ -21,6 +22,8 @@ TITLES: dict[DriftKind, str] = {
     "unexpected-keyword": "the call passes a keyword that the library does not declare",
     "missing-required": "the call leaves out a parameter that the library requires",
     "too-many-positional": "the call passes more positional arguments than the library takes",
+    "result-count": "the call unpacks another number of values than the library returns",
+    "abstract-method": "the class leaves out a method that the library declares abstract",
     "missing-attribute": "the library has no such name",
     "missing-module": "the library has no such module",
 }
@@ -70,20 +73,22 @@ def _of_call(call: CallCheck) -> Iterator[Finding]:
             nearest=drift.nearest,
             guard=call.guard,
             how=call.how,
-            confidence="when the condition holds" if drift.when not in (None, TWICE) else "always",
+            confidence="when the condition holds" if drift.when is not None else "always",
         )
 
 
 def message(call: CallCheck, drift: Drift) -> str:
     """What is wrong, in one line."""
     names = ", ".join(repr(name) for name in drift.names)
-    if drift.when == TWICE:
+    if drift.twice:
         return f"{call.callee}() gets {names} twice, by position and by keyword"
     when = f" (passed when {drift.when})" if drift.when else ""
     texts: dict[DriftKind, str] = {
         "unexpected-keyword": f"{call.callee}() takes no keyword {names}{when}",
         "missing-required": f"{call.callee}() requires {names}",
         "too-many-positional": f"{call.callee}() takes fewer positional arguments: {drift.names[0]}",
+        "result-count": f"{call.callee}() returns another number of values: {drift.names[0]}",
+        "abstract-method": f"{call.callee} has abstract methods that are not implemented: {names}",
         "missing-attribute": f"{call.library} has no {call.callee}",
         "missing-module": f"{call.library} has no module {call.callee}",
     }
@@ -98,8 +103,8 @@ def declared(signature: Signature | None) -> str | None:
     return f"{signature.place.source}, {signature.place.file}{line}"
 
 
-def spelled(signature: Signature) -> str:
-    """The signature as Python would show it, without defaults' values."""
+def spelled(signature: Signature, *, lines: bool = False) -> str:
+    """The signature as Python would show it, without defaults' values; with `lines` one parameter a line."""
     parts: list[str] = []
     kinds = [p.kind for p in signature.parameters]
     for index, parameter in enumerate(signature.parameters):
@@ -109,4 +114,6 @@ def spelled(signature: Signature) -> str:
         parts.append(f"{prefix}{parameter.name}{'=...' if parameter.default else ''}")
         if parameter.kind == "positional-only" and kinds[index + 1 : index + 2] != ["positional-only"]:
             parts.append("/")
+    if lines and parts:
+        return f"{signature.name}(\n" + "".join(f"    {part},\n" for part in parts) + ")"
     return f"{signature.name}({', '.join(parts)})"

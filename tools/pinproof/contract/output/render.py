@@ -11,6 +11,7 @@ import msgspec
 from pinproof.console import clean, say
 from pinproof.contract.model import Report
 from pinproof.contract.output.findings import Finding, findings, spelled
+from pinproof.runner import write_command
 
 
 def people(report: Report, found: Sequence[Finding]) -> None:
@@ -92,7 +93,7 @@ def github(found: Sequence[Finding]) -> None:
         title = _property(f"{finding.code} {finding.kind}")
         near = f" (nearest: {', '.join(finding.nearest)})" if finding.nearest else ""
         text = f"{finding.message}{near}; declared in {finding.declared or finding.library}"
-        say(f"::{level} {place},title={title}::{_data(text)}")
+        write_command(f"::{level} {place},title={title}::{_data(text)}")
 
 
 def _data(text: str) -> str:

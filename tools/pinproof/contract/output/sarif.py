@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
@@ -43,7 +44,7 @@ def _result(finding: Finding) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(finding.file), "uriBaseId": "%SRCROOT%"},
+                    "artifactLocation": {"uri": quote(os.fsencode(finding.file)), "uriBaseId": "%SRCROOT%"},
                     "region": {"startLine": finding.line, "startColumn": finding.col},
                 }
             }

@@ -60,10 +60,19 @@ def carried(evaluator: Evaluator, paths: Iterable[str]) -> Carried:
     for path in paths:
         file = evaluator.codebase.file(path)
         if file is not None:
-            names = exported(evaluator, file)
+            names = _exported_or_named(evaluator, file)
             if names:
                 found[file.module] = names
     return found
+
+
+def _exported_or_named(evaluator: Evaluator, file: SourceFile) -> set[str]:
+    """What a file exports; one that breaks the gate is named as not read, and exports nothing."""
+    try:
+        return exported(evaluator, file)
+    except Exception as error:
+        evaluator.codebase.unread[file.path] = f"internal error: {type(error).__name__}"
+        return set()
 
 
 def exported(evaluator: Evaluator, file: SourceFile) -> set[str]:

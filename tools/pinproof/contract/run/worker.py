@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pinproof.contract.evaluation.evaluator import Evaluator
-from pinproof.contract.judging.siteloop import check_file
+from pinproof.contract.judging.siteloop import check_whole
 from pinproof.contract.model import CallCheck, LibraryUsed, Unchecked
 from pinproof.contract.run import spread
 
@@ -49,7 +49,7 @@ class Alone:
         self.evaluator.renew()
 
     def check(self, paths: Sequence[str]) -> list[CallCheck]:
-        return [check for path in paths for check in check_file(self.evaluator, path, None)]
+        return [check for path in paths for check in check_whole(self.evaluator, path)]
 
 
 class Pair:

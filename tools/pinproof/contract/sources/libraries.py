@@ -72,8 +72,7 @@ class Libraries:
         """The pin that decides for a library."""
         # One library alone (a verdict) needs few of the lines; once all are read, they serve all.
         pins = self._pins if self._pins is not None else read_pins(self._tree, only=watched.pinned_as)
-        mine = [pin for name in watched.pinned_as for pin in [find_pin(pins, name)] if pin is not None]
-        return next((pin for pin in mine if pin.exact), mine[0] if mine else None)
+        return find_pin(pins, *watched.pinned_as)
 
     def _find(self, watched: Watched) -> Library:
         override = self._overrides.get(watched.name)
@@ -115,10 +114,13 @@ class Libraries:
         note: str | None = None,
         incomplete: str | None = None,
     ) -> Library:
-        self.used[watched.name] = LibraryUsed(
-            library=watched.name, version=found.version, source=source, pin=self.pin(watched), note=note
+        pin = self.pin(watched)
+        if note is None and pin is not None and watched.name not in self._overrides:
+            note = pin.note
+        used = self.used[watched.name] = LibraryUsed(
+            library=watched.name, version=found.version, source=source, pin=pin, note=note
         )
-        return Library(found, f"{watched.name} {found.version[:12]}", incomplete=incomplete)
+        return Library(found, used.label, incomplete=incomplete)
 
     def _external(self, watched: Watched) -> Snapshot | None:
         """An installed package beside the tree's own: only in a site-packages folder."""

@@ -15,7 +15,7 @@ from pinproof.errors import CannotCheck, InputError
 from pinproof.paths import atomic_write, cache_dir
 
 # Rises when the way a library is summarised changes: snapshots of another format are taken anew.
-FORMAT = "5"
+FORMAT = "6"
 # A new release may come any day; a failed fetch is not tried again by every run of a pre-commit hook.
 _DAY_S = 24 * 3600.0
 REFUSED_S = 600.0

@@ -29,7 +29,7 @@ class Step(NamedTuple):
 
 
 BindingKind = Literal[
-    "import", "from", "value", "def", "class", "parameter", "unpack", "element", "put", "unknown"
+    "import", "from", "value", "def", "class", "parameter", "unpack", "element", "entered", "put", "unknown"
 ]
 
 
@@ -236,7 +236,11 @@ def _other_targets(step: Step) -> Iterator[tuple[str, Binding]]:
     elif isinstance(node, ast.AugAssign):
         places.append(node.target)
     elif isinstance(node, ast.With | ast.AsyncWith):
-        places.extend(item.optional_vars for item in node.items if item.optional_vars)
+        for item in node.items:
+            if isinstance(item.optional_vars, ast.Name):
+                yield item.optional_vars.id, Binding("entered", item.context_expr, step.path, step.order)
+            elif item.optional_vars is not None:
+                places.append(item.optional_vars)
     elif isinstance(node, ast.Match):
         places.extend(case.pattern for case in node.cases)
     for place in places:

@@ -13,6 +13,7 @@ PARENTS = {
     "ModuleNotFoundError": ("ModuleNotFoundError", "ImportError", "Exception", "BaseException"),
     "AttributeError": ("AttributeError", "Exception", "BaseException"),
     "TypeError": ("TypeError", "Exception", "BaseException"),
+    "ValueError": ("ValueError", "Exception", "BaseException"),
 }
 
 

@@ -6,6 +6,23 @@ import ast
 from collections.abc import Iterator
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def defaults(args: ast.arguments) -> Iterator[tuple[str, ast.expr]]:
+    """The parameters that have a default, each with it."""
+    plain = [*args.posonlyargs, *args.args]
+    yield from zip((a.arg for a in plain[len(plain) - len(args.defaults) :]), args.defaults, strict=True)
+    for arg, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        if default is not None:
+            yield arg.arg, default
+
+
+def lines(data: bytes) -> list[bytes]:
+    """The lines of a file as Python counts them: a lone carriage return ends one too, in strings too."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data.split(b"\n")
 
 
 def dotted(node: ast.AST | None) -> str | None:

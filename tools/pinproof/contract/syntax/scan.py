@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-_AFTER = b" \t("
+# What may stand right after `import` and `from`: no letter, so that `imported` is none.
+_FOLLOWS = frozenset((b" ", b"\t", b"\f", b"(", b"\\", b"*"))
+_AFTER_FROM = frozenset((b" ", b"\t", b"\f", b".", b"\\"))
+_BOM = b"\xef\xbb\xbf"
+# Ways of naming a module in a string.
+_DYNAMIC = (b"import_module", b"__import__", b"sys.modules", b"modules[")
 _LONGEST = 20_000
-# What imports a package, or asks for it and its version, by a name in a string.
-_BY_NAME = (b"import_module", b"__import__", b"importlib.metadata", b"find_spec")
+_WIDEST = 400
 
 
 class Imported(NamedTuple):
@@ -26,43 +30,56 @@ def imports(data: bytes, starts: tuple[bytes, ...] = (b"",)) -> Iterator[Importe
         data: the file.
         starts: what the modules' names must begin with to be of interest; the others are passed over.
 
-    A search for the word is many times as fast as parsing; what it finds too much, parsing drops.
+    A search for the word is many times as fast as parsing; what it finds too much, parsing drops. A statement
+    may stand behind others of its line (`try: import a`, `import a; import b`), and go on after a backslash.
     """
     at = data.find(b"import")
     while at >= 0:
         end = at + 6
-        if data[end : end + 1] in (b" ", b"\t", b"("):
-            start = data.rfind(b"\n", 0, at) + 1
-            before = data[start:at].strip() if at - start < 400 else b"?"
+        if data[end : end + 1] in _FOLLOWS:
+            before = _before(data, at)
             if not before:
-                yield from _plain(_line(data, end))
-            elif before.startswith(b"from ") and b'"' not in before:
-                source = before[5:].strip()
+                yield from _plain(_names(data, end))
+            elif before.startswith(b"from") and before[4:5] in _AFTER_FROM:
+                source = b"".join(before[4:].split())
                 if source.startswith(starts):
                     yield _from(source, _names(data, end))
         at = data.find(b"import", end)
 
 
+def _before(data: bytes, at: int) -> bytes:
+    """What stands before the word in its statement; lines joined by a backslash are one."""
+    start = data.rfind(b"\n", 0, at) + 1
+    while at - start < _WIDEST and data[max(start - 3, 0) : start].rstrip(b"\r\n").endswith(b"\\"):
+        start = data.rfind(b"\n", 0, start - 1) + 1
+    text = data[max(start, at - _WIDEST) : at]
+    if b"\r" in text:
+        text = text.rsplit(b"\r", 1)[-1] if not text.rstrip().endswith(b"\\") else text
+    behind = max(text.rfind(b";"), text.rfind(b":"))
+    return text[behind + 1 :].replace(b"\\", b" ").removeprefix(_BOM).strip()
+
+
 def _line(data: bytes, start: int) -> bytes:
+    """The rest of a statement that is not in brackets."""
     end = data.find(b"\n", start)
+    while 0 <= end < start + _LONGEST and data[start:end].rstrip(b"\r").endswith(b"\\"):
+        end = data.find(b"\n", end + 1)
     return data[start : end if end >= 0 else len(data)][:_LONGEST]
 
 
-def _plain(line: bytes) -> Iterator[Imported]:
-    for part in line.split(b"#", 1)[0].split(b","):
-        words = part.split()
-        if words:
-            yield Imported(words[0].decode(errors="replace"), 0, ())
+def _plain(names: Iterable[str]) -> Iterator[Imported]:
+    for name in names:
+        yield Imported(name, 0, ())
 
 
 def _names(data: bytes, start: int) -> tuple[str, ...]:
-    rest = data[start : start + 2].lstrip()
+    rest = data[start : start + 80].lstrip(b" \t\f\\\r\n")
     if rest.startswith(b"("):
         end = data.find(b")", start, start + _LONGEST)
         text = data[data.find(b"(", start) + 1 : end if end >= 0 else start]
         text = b"\n".join(line.split(b"#", 1)[0] for line in text.split(b"\n"))
     else:
-        text = _line(data, start).split(b"#", 1)[0]
+        text = _line(data, start).split(b"#", 1)[0].split(b";", 1)[0]
     found = (part.split() for part in text.replace(b"\\", b" ").split(b","))
     return tuple(words[0].decode(errors="replace") for words in found if words)
 
@@ -89,5 +106,5 @@ def mentions(
             return True
         if any(item.module == top or item.module.startswith(top + ".") for top in tops if "." in top):
             return True
-    dynamic = any(word in data for word in _BY_NAME)
+    dynamic = any(word in data for word in _DYNAMIC)
     return dynamic and any(needle in data for needle in needles)

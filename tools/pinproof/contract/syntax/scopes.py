@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from pinproof.contract.syntax.bindings import Binding, Path, Step, bound_by, collect, flatten, own_expressions
 from pinproof.contract.syntax.flow import decides
-from pinproof.contract.syntax.nodes import FunctionNode, absolute, dotted
+from pinproof.contract.syntax.nodes import Comprehension, FunctionNode, absolute, dotted
 
 _SHRINKS = re.compile(rb"(\w+)\s*\.\s*(?:pop|popitem|clear)\s*\(|\bdel\s+(?:\w+\.)*(\w+)\[")
 Known = tuple[Any, ...]
 """Values of a name, as the evaluation found them: scopes keep them and look into none."""
-Owner = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+Owner = ast.Module | FunctionNode | ast.Lambda | ast.ClassDef | Comprehension
 
 
 class Scope:
@@ -87,7 +87,8 @@ class Scope:
     def steps(self) -> list[Step]:
         """The statements of the scope."""
         if self._steps is None:
-            self._steps = [] if isinstance(self.node, ast.Lambda) else flatten(self.node.body)
+            node = self.node
+            self._steps = [] if isinstance(node, ast.Lambda | Comprehension) else flatten(node.body)
         return self._steps
 
     @property
@@ -136,6 +137,7 @@ class SourceFile:
         self.data = data
         self.tree = tree
         self.scope = Scope(self, tree, None, module)
+        self._stars: list[str] | None = None
         self._patched: dict[str, list[Patch]] | None = None
         self._shrunk: set[str] | None = None
         self._globals: dict[str, list[tuple[Scope, Binding]]] | None = None
@@ -143,6 +145,16 @@ class SourceFile:
     def absolute(self, source: str | None, level: int) -> str:
         """The absolute module of a `from ... import` in this file."""
         return absolute(self.module, self.package, source, level)
+
+    def stars(self) -> list[str]:
+        """The modules from which this one imports everything, in order."""
+        if self._stars is None:
+            self._stars = [
+                self.absolute(step.node.module, step.node.level)
+                for step in self.scope.steps
+                if isinstance(step.node, ast.ImportFrom) and step.node.names[0].name == "*"
+            ]
+        return self._stars
 
     def patched(self) -> dict[str, list[Patch]]:
         """Attribute names that this file sets on objects other than `self`, and on what."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -111,6 +112,22 @@ def load(extra: Path | None = None) -> tuple[Watched, ...]:
             raise InputError(f"cannot read the watch list {extra}: {error}") from error
         found.update((library.name, library) for library in parse(text, str(extra)).library)
     return tuple(found.values())
+
+
+def for_packages(watched: Iterable[Watched], packages: Collection[str]) -> tuple[Watched, ...]:
+    """The watch list for a tree that holds these packages.
+
+    A library that is the tree itself is left out; a copy that another package vendors is that package's
+    business, and seen from outside a part of it.
+    """
+    found = []
+    for library in watched:
+        if not set(library.imports) & set(packages):
+            own = {n: place for n, place in library.vendored.items() if place.split(".")[0] in packages}
+            found.append(
+                msgspec.structs.replace(library, vendored=own) if own != library.vendored else library
+            )
+    return tuple(found)
 
 
 def find(watched: tuple[Watched, ...], name: str) -> Watched:
