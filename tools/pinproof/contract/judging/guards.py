@@ -74,11 +74,11 @@ def _guards(pinned: Pinned, at: Position, question: Question, error: str, depth:
     path, order = at.path, at.order
     inline = True
     while scope is not None:
+        for edge in reach.edges(pinned, scope, path, order, {}):
+            yield from _by_edge(edge, question)
         if inline:
             yield from _by_handlers(path, error)
         yield from _by_platform(pinned, scope)
-        for edge in reach.edges(pinned, scope, path, order, {}):
-            yield from _by_edge(edge, question)
         yield from _by_callers(pinned, scope, question, error, depth)
         inline = inline and isinstance(scope.node, ast.ClassDef)
         path, order = scope.inside, scope.order
@@ -91,7 +91,7 @@ def _by_edge(edge: Edge, question: Question) -> Iterator[Guard]:
     elif edge.met.answer is Answer.MAY:
         if question.is_asked(edge.met.about):
             yield Guard(f"{edge.text} (a probe)")
-        elif any(about.library == question.library for about in edge.met.about):
+        elif question.library in edge.near or any(a.library == question.library for a in edge.met.about):
             yield Guard(
                 f"{edge.text} asks {question.library} for something, and the answer is not known", False
             )

@@ -337,6 +337,24 @@ class Pinned:
             return apply(versions.FUNCTIONS[name], given)
         return None
 
+    def modules_named(self, node: ast.Call, at: Position, env: Env) -> list[tuple[str, str, Value]] | None:
+        """What a call imports of watched libraries by name: (library, error if it is not there, what it is).
+
+        None when the call may fail for another reason.
+        """
+        path = platforms.origin(node.func, at)
+        if path == "importlib.util.find_spec":
+            return []
+        if path != "importlib.import_module" or not node.args:
+            return None
+        found: list[tuple[str, str, Value]] = []
+        for name in self.known(node.args[0], at, env).values or (None,):
+            watched = self.evaluator.codebase.watched(name) if isinstance(name, str) else None
+            if watched is None or not isinstance(name, str):
+                return None
+            found += [(watched[0].name, "ImportError", v) for v in self.evaluator.module(name)]
+        return found
+
     def _distribution(self, given: Known) -> Known:
         """`importlib.metadata.version("dist")`."""
         made: list[Known] = []

@@ -27,6 +27,8 @@ class Edge(NamedTuple):
 
     met: Truth
     text: str
+    near: frozenset[str] = frozenset()
+    """Libraries that the condition needs, all of which is there; whether it is met depends on others."""
 
 
 def runs(pinned: Pinned, scope: Scope, path: Path, order: int, env: Mapping[str, Known]) -> Truth:
@@ -50,10 +52,10 @@ def edges(
             at = Position(scope, path[:index], _order(scope, node))
             yield _tested(pinned, node.test, arm.block == "body", at, env, node.lineno)
         elif isinstance(node, ast.Try) and arm.handler is not None:
-            failed = _attempt(pinned, scope, node, _END, env, _caught(arm.handler))
-            yield Edge(failed, f"line {arm.handler.lineno}: runs only after an import has failed")
+            failed, near = _attempt(pinned, scope, node, _END, env, _caught(arm.handler))
+            yield Edge(failed, f"line {arm.handler.lineno}: runs only after an import has failed", near)
         elif isinstance(node, ast.Try) and arm.block in ("body", "orelse"):
-            failed = _attempt(pinned, scope, node, order, env, _ERRORS)
+            failed, _ = _attempt(pinned, scope, node, order, env, _ERRORS)
             if failed.answer is Answer.YES:
                 yield Edge(NO, f"line {node.lineno}: what stands before it in the try fails")
     for test, taken, step in passed(scope.leaving, path, order):
@@ -93,7 +95,7 @@ def _after_tries(
         for handler in node.handlers:
             kinds = _caught(handler)
             if kinds:
-                failed = _attempt(pinned, scope, node, _END, env, kinds)
+                failed, _ = _attempt(pinned, scope, node, _END, env, kinds)
                 shown = f"line {handler.lineno}: the import above"
                 if leaves(handler.body):
                     yield Edge(negated(failed), f"{shown} fails")
@@ -108,14 +110,18 @@ def _caught(handler: ast.ExceptHandler) -> tuple[str, ...]:
 
 def _attempt(
     pinned: Pinned, scope: Scope, node: ast.Try, until: int, env: Mapping[str, Known], kinds: tuple[str, ...]
-) -> Truth:
+) -> tuple[Truth, frozenset[str]]:
     """Whether the body of a try fails, before `until`, with an error of one of `kinds`.
 
     What it imports of the watched libraries is looked up in the pinned ones; whether anything else fails is
-    not known, and says as much about the libraries that it asks for.
+    not known.
+
+    Returns:
+        whether it fails, and the libraries that it needs.
     """
     if not kinds:
-        return MAY
+        return MAY, frozenset()
+    near: set[str] = set()
     about: set[About] = set()
     unsure = False
     for step in scope.steps:
@@ -124,18 +130,21 @@ def _attempt(
             continue
         if _is_caught_inside(step.path[place + 1 :]):
             continue
-        needed, others = _needed(pinned, scope, step)
+        needed, others = _needed(pinned, scope, step, env)
         unsure = unsure or others
-        about.update(About(library) for library, _, _ in needed)
-        for _, kind, found in needed:
+        near.update(library for library, _, _ in needed)
+        for library, kind, found in needed:
             if isinstance(found, Absent) and kind in kinds:
                 within = edges(pinned, scope, step.path, step.order, env, below=place + 1)
                 inner = every(edge.met for edge in within)
                 if inner.answer is Answer.YES:
-                    return Truth(Answer.YES, frozenset(about))
+                    return Truth(Answer.YES, frozenset([About(library)])), frozenset(near)
+                about |= inner.about if inner.answer is Answer.MAY else set()
                 unsure = unsure or inner.answer is Answer.MAY
-            unsure = unsure or isinstance(found, OpenMember)
-    return Truth(Answer.MAY, frozenset(about)) if unsure else NO
+            if isinstance(found, OpenMember):
+                about.add(About(library))
+    may = unsure or bool(about)
+    return (Truth(Answer.MAY, frozenset(about)) if may else NO), frozenset(near)
 
 
 def _is_caught_inside(path: Path) -> bool:
@@ -147,7 +156,9 @@ def _is_caught_inside(path: Path) -> bool:
     )
 
 
-def _needed(pinned: Pinned, scope: Scope, step: Step) -> tuple[list[tuple[str, str, Value]], bool]:
+def _needed(
+    pinned: Pinned, scope: Scope, step: Step, env: Mapping[str, Known]
+) -> tuple[list[tuple[str, str, Value]], bool]:
     """What a statement needs of watched libraries, and whether it may fail for other reasons.
 
     Each need is the library's name, the error if it is not there, and what it is.
@@ -178,5 +189,8 @@ def _needed(pinned: Pinned, scope: Scope, step: Step) -> tuple[list[tuple[str, s
                 values = evaluator.value(child, at)
                 found += [(v.library.name, "AttributeError", v) for v in values if isinstance(v, Absent)]
                 found += [(v.library, "AttributeError", v) for v in values if isinstance(v, OpenMember)]
-            others = others or isinstance(child, ast.Call)
+            elif isinstance(child, ast.Call):
+                called = pinned.modules_named(child, at, env)
+                found += called or []
+                others = others or called is None
     return found, others
