@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 from pinproof import __version__
-from pinproof.cli import EVERYDAY, PLUMBING, main
+from pinproof.cli import main
+from pinproof.commands.registry import EVERYDAY, PLUMBING
 from pinproof.patchset.patchfile import Patch
 
 from tests.index_server import Index, index, sdist
@@ -59,7 +60,7 @@ def test_each_command_helps(name: str, capsys: pytest.CaptureFixture[str]) -> No
     assert stopped.value.code == 0
     text = capsys.readouterr().out
     assert f"usage: pinproof {name}" in text
-    assert "--json" in text or name == "review"  # it asks a person, hunk by hunk
+    assert "--json" in text or name in ("review", "completion", "schema")  # it asks a person, hunk by hunk
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -196,7 +197,7 @@ def test_a_terminal_without_unicode_gets_escapes(tmp_path: Path, patch: Patch) -
     [
         ("series", b"\xff\xfe\n", "is not UTF-8"),
         ("series", b"", "lists no patch"),
-        ("series", b"../../etc/passwd\n", "is no patch name"),
+        ("series", b"../../etc/passwd\n", "is not a patch name"),
         ("series", b"0001-a.patch\n0001-a.patch\n", "listed twice"),
         ("series", b"0002-gone.patch\n", "does not exist"),
         ("0001-a.patch", b"", "does not begin as `git format-patch` output"),
@@ -230,7 +231,7 @@ def test_a_patch_that_is_no_plain_file_is_not_read(
     elif place == "FOLDER":
         made.mkdir()
     assert main(["verdict", place if place.startswith("/") else str(made), str(broken_tree)]) == 2
-    assert "is no patch file" in capsys.readouterr().err
+    assert "is not a patch file" in capsys.readouterr().err
 
 
 def test_a_pipe_in_place_of_the_metadata_does_not_hang(broken_tree: Path) -> None:

@@ -37,5 +37,5 @@ def test_links_and_members_that_climb_out_are_not_read(tmp_path: Path) -> None:
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "p.tar.gz"
     path.write_bytes(b"not one")
-    with pytest.raises(InputError, match="no source archive"):
+    with pytest.raises(InputError, match="not a source archive"):
         SdistFiles(path)

@@ -37,7 +37,7 @@ def test_a_dist_info_beside_the_package_makes_it_installed_and_gives_the_version
 
 
 def test_a_folder_without_the_package_is_refused_with_what_to_give(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no vllm tree") as caught:
+    with pytest.raises(InputError, match="is not a vllm tree") as caught:
         open_tree(tmp_path)
     assert caught.value.hint is not None
 

@@ -259,7 +259,7 @@ def test_a_body_stays_below_what_github_takes() -> None:
     [b"", b"{}", b"[1", b'{"engine": "vllm", "version": "1", "libraries": {"a/b": "1"}}', b'{"a":' * 9000],
 )
 def test_a_state_that_is_none_is_refused(raw: bytes) -> None:
-    with pytest.raises(InputError, match="no state of the watch"):
+    with pytest.raises(InputError, match="not a state of the watch"):
         decode_state(raw, "s.json")
 
 

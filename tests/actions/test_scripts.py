@@ -76,12 +76,13 @@ def test_every_step_is_a_script_that_is_here_and_is_run_by_a_test() -> None:
         "python3 -I tools/ci/gpu_plan.py",  # test_gpu_plan.py
         'exit "$CODE"', '"$GITHUB_ACTION_PATH/run.sh"',  # test_contract_action.py
         "tools/ci/install.sh dev", "tools/ci/install.sh run", "tools/ci/releases.sh", "tools/ci/build.sh",
+        ".venv/bin/python tools/ci/require_green.py",  # test_release_and_runner.py
         "tools/ci/gpu_smoke.sh", "tools/ci/gpu_validate.sh",
-        "tools/ci/drift_look.sh", "tools/ci/drift_report.sh",
+        "tools/ci/drift_look.sh", "tools/ci/drift_report.sh", "tools/ci/page.sh",
     }  # fmt: skip
     assert lines == tested
     for line in lines - {'exit "$CODE"', '"$GITHUB_ACTION_PATH/run.sh"'}:
-        script = REPO / next(word for word in line.split() if "/" in word)
+        script = REPO / next(word for word in line.split() if "/" in word and ".venv" not in word)
         assert script.suffix == ".py" or os.access(script, os.X_OK), script
 
 
@@ -201,6 +202,9 @@ class TestGpuSmoke:
 
 
 def test_the_release_builds_twice_the_same_and_the_wheel_runs(checkout: Path, tmp_path: Path) -> None:
+    assert run(checkout, "tools/ci/build.sh", GITHUB_REF_NAME=f"v{__version__}").returncode == 2, "no date"
+    changelog = checkout / "CHANGELOG.md"
+    changelog.write_text(changelog.read_text().replace("(unreleased)", "(2026-12-01)", 1))
     built = []
     for out in ("one", "two"):
         done = run(checkout, "tools/ci/build.sh", GITHUB_REF_NAME=f"v{__version__}", OUT=str(tmp_path / out))
@@ -232,3 +236,22 @@ def test_the_lock_installs_with_its_hashes_and_a_changed_hash_stops_it(
 def test_a_tag_that_is_not_the_version_is_no_release(checkout: Path) -> None:
     done = run(checkout, "tools/ci/build.sh", GITHUB_REF_NAME="v99.0")
     assert (done.returncode, "the tag is v99.0" in done.stdout) == (2, True)
+
+
+def test_the_page_holds_the_report_and_the_documentation(
+    checkout: Path, index: Index, tmp_path: Path, patch: Patch
+) -> None:
+    publish_release(index, tmp_path, patch, "0.28.0")
+    done = run(checkout, "tools/ci/page.sh", GITHUB_REPOSITORY="someone/fork")
+    assert done.returncode == 0, done.stderr
+    page = tmp_path / "runner/page"
+    assert "applied" in (page / "index.html").read_text()
+    assert "https://someone.github.io/fork/feed.xml" in (page / "feed.xml").read_text()
+    assert "Your first patch" in (page / "docs/tutorials/first-patch.html").read_text()
+
+
+def test_a_page_that_cannot_be_made_is_not_published(checkout: Path, index: Index, tmp_path: Path) -> None:
+    index.down = True
+    done = run(checkout, "tools/ci/page.sh", GITHUB_REPOSITORY="someone/fork")
+    assert done.returncode != 0
+    assert not (tmp_path / "runner/page/index.html").exists()

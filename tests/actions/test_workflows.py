@@ -15,8 +15,9 @@ from tests.conftest import REPO
 BIN = Path(sys.executable).parent
 ALL = [*WORKFLOWS, *ACTIONS]
 GPU = REPO / ".github/workflows/gpu-smoke.yml"
-WRITES = {
+RIGHTS = {
     ("drift-watch.yml", "report"): {"contents": "write", "issues": "write"},
+    ("release.yml", "build"): {"checks": "read", "contents": "read"},
     ("release.yml", "publish"): {"attestations": "write", "id-token": "write"},
 }
 
@@ -46,7 +47,7 @@ def test_one_action_has_one_version_everywhere() -> None:
 def test_no_workflow_has_rights_and_each_job_names_its_own(path: Path) -> None:
     assert load(path)["permissions"] == {}
     for job_id, job in jobs(path).items():
-        assert job["permissions"] == WRITES.get((path.name, job_id), {"contents": "read"})
+        assert job["permissions"] == RIGHTS.get((path.name, job_id), {"contents": "read"})
         assert job["timeout-minutes"] <= 60
 
 
@@ -88,10 +89,13 @@ def test_a_gpu_job_waits_for_reviewers_and_holds_no_token() -> None:
     assert jobs(GPU)["validate"]["runs-on"] == "ubuntu-24.04"
 
 
-def test_where_rights_are_held_nothing_of_the_repository_runs_for_a_release() -> None:
-    publish = jobs(REPO / ".github/workflows/release.yml")["publish"]
+@pytest.mark.parametrize(("workflow", "environment"), [("release", "pypi"), ("drift-watch", "github-pages")])
+def test_where_rights_to_publish_are_held_nothing_of_the_repository_runs(
+    workflow: str, environment: str
+) -> None:
+    publish = jobs(REPO / f".github/workflows/{workflow}.yml")["publish"]
     assert not any("run" in step or "checkout" in step.get("uses", "") for step in publish["steps"])
-    assert publish["environment"]["name"] == "pypi"
+    assert publish["environment"]["name"] == environment
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=name)

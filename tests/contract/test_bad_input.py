@@ -46,7 +46,7 @@ def test_a_file_that_does_not_parse_is_reported_once_and_the_others_are_checked(
 
 
 def test_a_huge_line_is_read_in_reasonable_time(tmp_path: Path) -> None:
-    line = "x = [" + "1, " * 700_000 + "]"
+    line = "x = [" + "1, " * 340_000 + "]"
     assert drifts(check(tmp_path, BAD + line, LIBRARY)) == [(2, "unexpected-keyword", ("bad",))]
 
 
@@ -177,7 +177,7 @@ def test_a_snapshot_with_a_damaged_module_is_a_library_that_cannot_be_had(
         + "}}"
     )
     report = check_tree(open_tree(root), libraries={"kernels": str(file)}, watched=[KERNELS])
-    assert "is no snapshot" in report.unchecked[0].reason
+    assert "is not a snapshot" in report.unchecked[0].reason
 
 
 def test_a_link_that_leads_nowhere_in_a_library_is_passed_over(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_link_that_leads_nowhere_in_a_library_is_passed_over(tmp_path: Path) -
 
 
 def test_a_watch_list_that_nests_too_deep_is_refused() -> None:
-    with pytest.raises(InputError, match="is no watch list"):
+    with pytest.raises(InputError, match="is not a watch list"):
         parse("x = " + "[" * 100_000, "w.toml")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pinproof.duplicates.index import check_repo, index_path, open_index, writing
+from pinproof.duplicates.index.opening import check_repo, index_path, open_index, writing
 from pinproof.duplicates.pulls import Pull, from_graphql
 from pinproof.duplicates.recall import candidates, rarity
 from pinproof.duplicates.subject import describe
@@ -159,7 +159,7 @@ def test_a_reader_sees_whole_pages_while_another_run_writes(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("repo", ["../etc", "a/..", "a/b/c", "a", "a b/c", "a/b\n", "-a/b", ""])
 def test_a_repository_name_cannot_leave_the_cache(repo: str) -> None:
-    with pytest.raises(InputError, match="is no repository"):
+    with pytest.raises(InputError, match="is not a repository"):
         check_repo(repo)
 
 

@@ -23,7 +23,7 @@ def test_the_real_patch_is_described_whole(patch: Patch) -> None:
     assert subject.mentions == {52035, 52445}
     assert subject.origin == {52445}
     assert subject.own == frozenset()
-    assert subject.since == datetime(2026, 7, 16, tzinfo=timezone.utc)
+    assert subject.since == datetime(2025, 8, 15, tzinfo=timezone.utc)
 
 
 def test_names_that_the_text_tells_and_the_lines_change_weigh_most(patch: Patch) -> None:
@@ -43,11 +43,11 @@ def test_numbers_of_another_repository_are_not_ours(patch: Patch) -> None:
 
 def test_a_patch_whose_date_is_none_is_refused() -> None:
     patch = patch_of("Fix it", "Words.", "a.py", ["one = 1"], ["one = 2"], date="some day")
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is not a date"):
         describe(patch, REPO)
 
 
 @pytest.mark.parametrize("text", ["2026-8-1", "yesterday", "2026-02-30", ""])
 def test_a_day_is_written_one_way(text: str) -> None:
-    with pytest.raises(InputError, match="is no day"):
+    with pytest.raises(InputError, match="is not a day"):
         parse_day(text)

@@ -256,7 +256,7 @@ def test_a_work_tree_pointed_elsewhere_is_refused(
 ) -> None:
     (tmp_path / "elsewhere").mkdir()
     git(broken_git_tree, "config", "core.worktree", str(tmp_path / "elsewhere"))
-    with pytest.raises(PinproofError, match="no git work tree of its own"):
+    with pytest.raises(PinproofError, match="not a git work tree of its own"):
         apply(patch, broken_git_tree)
 
 

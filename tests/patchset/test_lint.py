@@ -88,4 +88,4 @@ def test_a_listed_patch_that_does_not_exist_is_named(tmp_path: Path, patch: Patc
 
 def test_a_series_entry_that_is_a_path_is_refused(tmp_path: Path, patch: Patch) -> None:
     found = texts(folder_with(tmp_path, patch.raw, series="../0001-x.patch\n"))
-    assert "is no patch name" in found[0]
+    assert "is not a patch name" in found[0]

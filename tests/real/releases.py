@@ -11,7 +11,7 @@ from pinproof.patchset.patchfile import Patch
 
 
 def checkout(version: str, target: Path, without: list[Patch]) -> Path:
-    """vLLM at a version as a git tree, with patches taken out; skips when it cannot be had."""
+    """vLLM at a version as a git tree, with patches taken out; skips when it is not available."""
     try:
         return fetch_release("vllm", version, target, without).disk_root()
     except CannotCheck as error:

@@ -13,6 +13,8 @@ from pinproof.report.model import (
     LibraryFact,
     MoveFact,
     PatchFact,
+    PluginCell,
+    PluginFact,
     ReleaseFact,
     Report,
     VerdictFact,
@@ -62,6 +64,18 @@ def history() -> History:
     return History(callee=CALLEE, library="deep_gemm", project="vllm", rows=rows(columns), columns=columns)
 
 
+def plugin(*broken: int, pin: str = "0.1.0") -> PluginFact:
+    """A plugin with as many broken seams in 0.1.0, 0.2.0 and so on."""
+    cells = tuple(
+        PluginCell(
+            release=f"vllm==0.{number}.0", broken=count, review=0, looked_at=20,
+            examples=("omni/m.py:3: KC401 the target is gone",) * count, command="pinproof seams",
+        )
+        for number, count in enumerate(broken, 1)
+    )  # fmt: skip
+    return PluginFact(plugin="vllm-omni==0.1.0", engine=f"vllm=={pin}", cells=cells)
+
+
 def report() -> Report:
     """The report."""
     old = release("0.1.0", finding("gone"), finding("kept", guard="hasattr at line 3"))
@@ -90,6 +104,7 @@ def report() -> Report:
     return Report(
         made="2026-12-01T04:00:00Z", pinproof="0", project="vllm", releases=(old, new), patches=(patch,),
         findings=track((old, new), (patch,)), bumps=(bump,), moves=(move,), histories=(history(),),
+        plugins=(plugin(0, 2),),
     )  # fmt: skip
 
 

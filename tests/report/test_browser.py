@@ -24,7 +24,14 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
-PAGES = ("index.html", "findings.html", "contracts.html", "pace.html", f"contract-{CALLEE}.html")
+PAGES = (
+    "index.html",
+    "findings.html",
+    "contracts.html",
+    "plugins.html",
+    "pace.html",
+    f"contract-{CALLEE}.html",
+)
 SIZES = ((360, 740), (1280, 900), (2560, 1440))
 
 

@@ -8,11 +8,11 @@ import pytest
 from pinproof.contract.declared import snapshot as snapshots
 from pinproof.report.signatures import Signatures, compare, public
 from pinproof.report.tracks import track
-from pinproof.report.words import VERDICTS, age, letter, meaning, tone
+from pinproof.report.words import VERDICTS, age, letter, meaning, tone, works
 from pinproof.tree import DiskFiles, open_tree
 
 from tests.contract.small import write
-from tests.report.sample import finding, release, report
+from tests.report.sample import finding, plugin, release, report
 
 
 def signatures(tmp_path: Path, text: str, name: str = "deep_gemm/__init__.py") -> Signatures:
@@ -79,6 +79,22 @@ def test_failing_findings_come_before_guarded_ones_and_link_upstream() -> None:
 )
 def test_an_age_is_said_in_hours_or_days(when: str, expected: str) -> None:
     assert age(when, "2026-12-01T04:00:00Z") == expected
+
+
+@pytest.mark.parametrize(
+    ("broken", "pin", "expected"),
+    [
+        ((0, 2), "0.1.0", "works with 0.1.0"),
+        ((0, 0, 1), "0.1.0", "works with 0.1.0 to 0.2.0"),
+        ((3, 0, 0, 1, 0), "0.2.0", "works with 0.2.0 to 0.3.0"),
+        ((1, 0), "0.1.0", "seams are broken at its own pin"),
+        ((0, 0), "0.9.0", "its pin is not among these releases"),
+    ],
+)
+def test_a_plugin_works_with_the_unbroken_stretch_around_its_pin(
+    broken: tuple[int, ...], pin: str, expected: str
+) -> None:
+    assert works(plugin(*broken, pin=pin)) == expected
 
 
 def test_every_verdict_has_its_own_letter_and_a_sentence() -> None:

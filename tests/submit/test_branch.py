@@ -136,7 +136,7 @@ def test_hooks_and_filters_of_the_clone_do_not_run(
 
 
 def test_a_folder_that_is_no_clone_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="is no git clone"):
+    with pytest.raises(Refused, match="is not a git clone"):
         require_toplevel(tmp_path)
 
 

@@ -131,7 +131,7 @@ def test_skip_records_reason_and_name(
     patch: Patch, tree: Tree, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["evidence", "skip", "smoke", "0001", tree.name]
-    assert main([*command, "--because", "no SM100 GPU can be had here"]) == 0
+    assert main([*command, "--because", "no SM100 GPU is available here"]) == 0
     assert kinds(store, patch) == ["skip-smoke"]
     assert "skipped by Test Person <test@example.org>" in capsys.readouterr().out
     assert main(command) == 2

@@ -29,7 +29,7 @@ def test_both_sides_are_the_whole_files(patch: Patch, tree: Tree) -> None:
 
 def test_a_tree_where_the_patch_neither_applies_nor_stands_has_no_keys(patch: Patch, tree: Tree) -> None:
     other = tree.with_changes({MODEL: b"pass\n"})
-    with pytest.raises(Conflict, match=r"neither applies to .* nor stands in it"):
+    with pytest.raises(Conflict, match=r"neither applies to .* nor is in it"):
         keys(patch, other)
 
 

@@ -71,7 +71,7 @@ def test_an_unknown_policy_names_those_there_are() -> None:
         ("Fix it", "one or more [tags]"),
         ("[Bugfix] [Model] Fix it", "without spaces between them"),
         ("[Bugfix]Fix it", "one or more [tags]"),
-        ("[Magic] Fix it", "[Magic] is no tag"),
+        ("[Magic] Fix it", "[Magic] is not a tag"),
         ("[Bugfix] " + "x" * 200, "characters; 120 are allowed"),
     ],
 )

@@ -76,7 +76,7 @@ def test_an_unknown_field_is_refused(patch: Patch, tree: Tree) -> None:
 
 
 def test_a_review_is_no_evidence(patch: Patch, tree: Tree) -> None:
-    with pytest.raises(InputError, match="is no EvidenceRecord"):
+    with pytest.raises(InputError, match="is not a valid EvidenceRecord"):
         decode(encode(review_of(patch, tree)), EvidenceRecord, "compile.json", NOW)
 
 
@@ -90,7 +90,7 @@ def test_a_future_date_is_refused_beyond_the_clock_skew(patch: Patch, tree: Tree
 def test_a_date_that_does_not_exist_is_refused(patch: Patch, tree: Tree) -> None:
     made = record(patch, tree, PASSED, NOW)
     raw = encode(sealed(replace(made, date="2026-02-30T00:00:00Z")))
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is not a date"):
         decode(raw, EvidenceRecord, "compile.json", NOW)
 
 

@@ -285,7 +285,7 @@ def test_a_base_that_is_no_commit_is_refused(
     hub: Hub, ready: datetime, base: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["submit", "0001", str(hub.clone), f"--base={base}"]) == 3
-    assert "is no commit" in capsys.readouterr().err
+    assert "is not a commit" in capsys.readouterr().err
 
 
 def test_the_body_goes_to_stdout_and_file_alone(

@@ -130,7 +130,9 @@ def _no_drivers(cwd: Path, env: dict[str, str]) -> dict[str, str]:
 def _config_count(env: dict[str, str]) -> int:
     text = env.get("GIT_CONFIG_COUNT") or "0"
     if not (text.isascii() and text.isdigit() and len(text) < 6):
-        raise InputError(f"GIT_CONFIG_COUNT is {text!r}, which is no number", hint="unset GIT_CONFIG_COUNT")
+        raise InputError(
+            f"GIT_CONFIG_COUNT is {text!r}, which is not a number", hint="unset GIT_CONFIG_COUNT"
+        )
     return int(text)
 
 

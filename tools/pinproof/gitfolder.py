@@ -31,7 +31,7 @@ def check_worktree(root: Path) -> Path:
     folder = git_folder(root)
     top = git_text(["rev-parse", "--show-toplevel"], cwd=root)
     if os.path.realpath(top) != os.path.realpath(root):
-        raise InputError(f"{root} is no git work tree of its own: git would work on {top}")
+        raise InputError(f"{root} is not a git work tree of its own: git would work on {top}")
     return folder
 
 
@@ -46,7 +46,7 @@ def git_folder(root: Path) -> Path:
     try:
         mode = dot_git.lstat().st_mode
     except FileNotFoundError as error:
-        raise InputError(f"{root} is no git work tree of its own") from error
+        raise InputError(f"{root} is not a git work tree of its own") from error
     if stat.S_ISDIR(mode):
         if (dot_git / "commondir").exists():
             raise _foreign(root, "its .git/commondir names another repository")

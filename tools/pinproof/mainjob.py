@@ -69,7 +69,7 @@ def run_main_job(
 
 
 def _without(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None) -> Verdict:
-    """The verdict on the tree as it would be without the patch: what a patch that is in mends."""
+    """The verdict on the tree as it would be without the patch: what a patch that is in fixes."""
     return judge(patch, tree.with_changes(contents_after(tree, patch, reverse=True)), libraries)
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinproof import layout
-from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
 from pinproof.index.trouble import TIMEOUT_S, trouble
 from pinproof.paths import atomic_write, cache_dir
+from pinproof.progress import progress
 from pinproof.sdistfiles import SdistFiles
 from pinproof.tree import BelowFiles, Files, Tree
 from pinproof.wheelfiles import WheelFiles
@@ -44,7 +44,7 @@ def distributions(project: str) -> tuple[DistributionPackage, ...]:
     from pinproof.index.pages import files_of
 
     if not _NAME.fullmatch(project):
-        raise InputError(f"{project!r} is no package name")
+        raise InputError(f"{project!r} is not a package name")
     return tuple(package for package in files_of(project) if not package.is_yanked)
 
 
@@ -69,7 +69,7 @@ def versions_between(project: str, first: str, last: str) -> list[str]:
     The answer is kept for an hour, and for as long as there is no network.
 
     Raises:
-        InputError: there is none, or an end of the range is no version.
+        InputError: there is none, or an end of the range is not a version.
         CannotCheck: the index cannot be reached and the range was never asked for before.
     """
     remembered = _memory(project) / f"{first}..{last}.json"
@@ -115,6 +115,8 @@ class Distribution(msgspec.Struct, frozen=True):
     url: str
     sha256: str
     size: int | None = None
+    metadata_sha256: str | None = None
+    """What METADATA must hash to, where the index says (PEP 658, PEP 714)."""
 
 
 def pick(project: str, version: str, kind: str) -> Distribution:
@@ -127,7 +129,7 @@ def pick(project: str, version: str, kind: str) -> Distribution:
         CannotCheck: the index cannot be reached, or gives no digest.
     """
     if not _NAME.fullmatch(project) or not _VERSION.fullmatch(version):
-        raise InputError(f"{project}=={version} is no release")
+        raise InputError(f"{project}=={version} is not a release")
     remembered = _memory(project) / f"{version}.{kind}.json"
     with contextlib.suppress(FileNotFoundError, msgspec.DecodeError):
         return msgspec.json.decode(remembered.read_bytes(), type=Distribution)
@@ -142,7 +144,7 @@ def _version(text: str) -> Version:
     try:
         return Version(text)
     except InvalidVersion as error:
-        raise InputError(f"{text!r} is no version") from error
+        raise InputError(f"{text!r} is not a version") from error
 
 
 def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
@@ -160,7 +162,8 @@ def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
     digest = (best.digests or {}).get("sha256") or _own_digest(best.url)
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise CannotCheck(f"the package index gives no sha256 for {best.filename}")
-    return Distribution(best.filename, best.version or version, best.url, digest, best.size)
+    metadata = (best.metadata_digests or {}).get("sha256")
+    return Distribution(best.filename, best.version or version, best.url, digest, best.size, metadata)
 
 
 def _own_digest(url: str) -> str:
@@ -215,7 +218,7 @@ def parse_release(spec: str, *, default_project: str = "vllm") -> tuple[str, str
     project, _, version = spec.rpartition("==")
     project = project or default_project
     if not _NAME.fullmatch(project) or not _VERSION.fullmatch(version.removeprefix("v")):
-        raise InputError(f"{spec!r} is no release", hint="write vllm==0.28.0 or 0.28.0")
+        raise InputError(f"{spec!r} is not a release", hint="write vllm==0.28.0 or 0.28.0")
     return project, version.removeprefix("v")
 
 
@@ -238,6 +241,7 @@ def download(wanted: Distribution) -> Path:
     """
     import requests
 
+    from pinproof.index.bounds import deadline, time_for
     from pinproof.index.session import IndexSession
 
     suffix = ".whl" if wanted.filename.endswith(".whl") else ".tar.gz"
@@ -254,12 +258,15 @@ def download(wanted: Distribution) -> Path:
             progress(f"downloading {wanted.filename}", wanted.size, unit="bytes") as bar,
         ):
             reply.raise_for_status()
-            for chunk in reply.iter_content(1 << 18):
-                seen.update(chunk)
-                chunks.append(chunk)
-                bar.advance(len(chunk))
-                if len(chunks) << 18 > largest + (1 << 18):
-                    raise InputError(f"{wanted.filename} is larger than the index says: not used")
+            read = 0
+            with deadline(time_for(largest), wanted.filename):
+                for chunk in reply.iter_content(1 << 18):
+                    seen.update(chunk)
+                    chunks.append(chunk)
+                    bar.advance(len(chunk))
+                    read += len(chunk)
+                    if read > largest:
+                        raise InputError(f"{wanted.filename} is larger than the index says: not used")
     except requests.RequestException as error:
         raise trouble(
             wanted.filename, error, account="broke off while downloading", hint="run the same command again"

@@ -38,7 +38,7 @@ class SdistFiles:
                 for member in archive:
                     self._take(archive, member)
         except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
-            raise InputError(f"{path.name} is no source archive: {error}") from error
+            raise InputError(f"{path.name} is not a source archive: {error}") from error
 
     def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         self._members += 1

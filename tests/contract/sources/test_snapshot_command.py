@@ -105,4 +105,4 @@ def test_a_damaged_wheel_is_said_to_be_unchecked(tmp_path: Path, data: bytes) ->
         tmp_path / "tree", {"vllm/__init__.py": "", "vllm/m.py": "import flashinfer\nflashinfer.f(b=1)\n"}
     )
     report = check_tree(open_tree(root), libraries={"flashinfer": str(path)})
-    assert ["is no wheel" in u.reason for u in report.unchecked] == [True]
+    assert ["is not a wheel" in u.reason for u in report.unchecked] == [True]

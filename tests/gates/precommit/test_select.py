@@ -63,5 +63,5 @@ def test_it_picks_what_pre_commit_picks(root: Path, spec: dict[str, Any], config
 
 
 def test_a_pattern_that_is_no_regular_expression_is_refused(root: Path) -> None:
-    with pytest.raises(InputError, match="is no regular expression"):
+    with pytest.raises(InputError, match="is not a regular expression"):
         matching({"files": "("}, {}, root, ["vllm/a.py"])

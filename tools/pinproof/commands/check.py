@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from pinproof.commands.common import add_json, add_patch_and_tree, patch_and_tree
 from pinproof.commands.recording import keep_results
-from pinproof.console import emit_json, note, progress, say, table
+from pinproof.console import emit_json, note, say, table
 from pinproof.errors import Conflict
 from pinproof.gate import GateResult, exit_code
+from pinproof.progress import progress
 
 if TYPE_CHECKING:
     from pinproof.gates.precommit.gate import Tell
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _seconds(text: str) -> float:
     value = float(text)
     if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"{text} is not a number of seconds")
     return value
 
 
@@ -95,7 +96,7 @@ def _check(patch: Patch, tree: Tree, args: argparse.Namespace, only: bool) -> li
 
 @contextlib.contextmanager
 def _progress(name: str) -> Iterator[Tell]:
-    """A bar that names the hook at work; where that is no terminal, a line per hook."""
+    """A bar that names the hook at work; where that is not a terminal, a line per hook."""
     from pinproof.console import stderr
 
     lines = not stderr().is_terminal

@@ -7,7 +7,7 @@ ahead, or whose outcome does not follow from its own details is refused.
   pinproof evidence list 0001 ../vllm
   pinproof evidence show smoke 0001                       the record itself
   pinproof evidence add smoke.json 0001 ../vllm           take in a record made elsewhere
-  pinproof evidence skip smoke 0001 ../vllm --because "no SM100 GPU can be had here"
+  pinproof evidence skip smoke 0001 ../vllm --because "no SM100 GPU is available here"
   pinproof evidence schema                                the JSON Schema of all records
 
 A skip is recorded under your name, holds only where the policy lets you, and shows as skipped everywhere.
@@ -93,6 +93,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace) -> int:
+    from pinproof.paths import read_regular
     from pinproof.submit.importing import import_record
     from pinproof.submit.policy import load_policy
     from pinproof.submit.records import LARGEST
@@ -100,8 +101,7 @@ def _add(args: argparse.Namespace) -> int:
 
     file = Path(_first(args, "add FILE [PATCH] TREE"))
     _, patch, tree, store = one_patch(args)
-    with file.open("rb") as stream:
-        raw = stream.read(LARGEST + 1)
+    raw = read_regular(file, LARGEST)
     policy, now = load_policy(args.policy), datetime.now(timezone.utc)
     made = import_record(raw, file.name, patch, tree, policy, now)
     say(f"{made.gate}: {made.outcome}: {one_line(made.summary)}")
@@ -158,4 +158,4 @@ def _gate(name: str) -> GateName:
     for gate in GATES:
         if gate == name:
             return gate
-    raise InputError(f"{name!r} is no gate", hint=f"gates: {', '.join(GATES)}")
+    raise InputError(f"{name!r} is not a gate", hint=f"gates: {', '.join(GATES)}")

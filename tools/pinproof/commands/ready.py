@@ -44,7 +44,7 @@ _WORDS: dict[State, str] = {
 }
 
 
-# A title or a review is no proof that could fail: it is still to be made.
+# A title or a review is not a proof that could fail: it is still to be made.
 _STEPS: dict[State, str] = {**_WORDS, "failed": "unmet", "missing": "to do"}
 
 
@@ -133,14 +133,14 @@ def _show(job: MainJob, items: list[Requirement], tree: Tree, *, dry_run: bool) 
         say_labelled("note", warning)
     say()
     gates = [item for item in items if item.item in GATES]
-    table(("gate", "result", "what was seen", "to clear it"), [_row(item) for item in gates])
+    table(("gate", "result", "details", "next step"), [_row(item) for item in gates])
     rest = [item for item in items if item.item not in GATES and item.open]
     if rest:
         say()
-        table(("before it is submitted", "state", "why", "to clear it"), [_row(item) for item in rest])
+        table(("before it is submitted", "state", "why", "next step"), [_row(item) for item in rest])
     if step.action == "write" and not dry_run:
         say()
-        say(f"take it back with: {typed(f'pinproof apply --revert {tree.name}')}")
+        say(f"to undo: {typed(f'pinproof apply --revert {tree.name}')}")
 
 
 def _row(item: Requirement) -> tuple[str, str, str, str]:

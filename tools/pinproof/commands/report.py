@@ -5,6 +5,7 @@ of new breaks, and the same facts as JSON with their schema.
 
   pinproof report -o site
   pinproof report -o site --releases 0.26.0..0.33.0
+  pinproof report -o site --plugin vllm-omni --plugin vllm-ascend==0.28.0rc1
   pinproof report --json > report.json
   pinproof report -o site --from report.json
 
@@ -36,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--from", dest="source", type=Path, metavar="FILE",
                         help="render what --json printed, without looking anything up")  # fmt: skip
+    parser.add_argument(
+        "--plugin", action="append", default=[], metavar="NAME[==V]",
+        help="a project built on the engine, against every release (repeatable; default V: its newest)",
+    )  # fmt: skip
     parser.add_argument(
         "--url", default=_URL, help="where the site will stand, for the feed (default: %(default)s)"
     )
@@ -70,19 +75,17 @@ def _gather(args: argparse.Namespace) -> Report:
 
     project, versions = releases(args.releases)
     patches, store = load_series(args.patches), open_store(args.patches)
-    return gather(project, versions, patches, store, datetime.now(timezone.utc))
+    return gather(project, versions, patches, store, datetime.now(timezone.utc), args.plugin)
 
 
 def _load(path: Path) -> Report:
     import msgspec
 
+    from pinproof.paths import read_regular
     from pinproof.report.model import Report
 
-    with path.open("rb") as stream:
-        raw = stream.read(_LARGEST + 1)
+    raw = read_regular(path, _LARGEST)
     try:
-        if len(raw) > _LARGEST:
-            raise InputError(f"{path}: larger than {_LARGEST >> 20} MiB")
         found = msgspec.json.decode(raw, type=Report)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not what --json printed: {error}") from error

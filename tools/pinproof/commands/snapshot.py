@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     target: Path = args.output or memory.signature_file(watched.name, found.version)
     if args.output is None and ("/" in found.version or found.version.startswith(".")):
         raise InputError(
-            f"{found.version!r} is no version to keep it under", hint="give --version or -o FILE"
+            f"{found.version!r} is not a version to keep it under", hint="give --version or -o FILE"
         )
     atomic_write(target, snapshots.encode(found, pretty=True))
     if args.json:

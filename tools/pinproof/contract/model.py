@@ -118,7 +118,7 @@ class LibraryUsed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Unchecked(msgspec.Struct, frozen=True, kw_only=True):
-    """A library whose signatures could not be had, and what to do about it.
+    """A library whose signatures were not available, and what to do about it.
 
     `pinned` is False when the tree asks for no version of it: then there is nothing to check against.
     """

@@ -166,5 +166,5 @@ def _broken(call: CallCheck) -> Broken:
 
 
 def _unchecked(report: Report) -> dict[str, str]:
-    """Pinned libraries that could not be read; one that the tree does not even pin is no news."""
+    """Pinned libraries that could not be read; one that the tree does not even pin is not news."""
     return {item.library: item.reason for item in report.unchecked if item.pinned}

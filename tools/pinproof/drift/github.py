@@ -26,14 +26,14 @@ class Repository:
         token: a token that may read contents, and write contents and issues where that is asked for.
 
     Raises:
-        InputError: the name is no repository name.
+        InputError: the name is not a repository name.
     """
 
     def __init__(self, name: str, token: str) -> None:
         from githubkit import GitHub, TokenAuthStrategy
 
         if not _REPOSITORY.fullmatch(name) or name.endswith(("/.", "/..")):
-            raise InputError(f"{name!r} is no repository", hint="write OWNER/NAME")
+            raise InputError(f"{name!r} is not a repository", hint="write OWNER/NAME")
         need_network(f"{name} on GitHub was not asked")
         self.name = name
         api = os.environ.get("GITHUB_API_URL") or "https://api.github.com"

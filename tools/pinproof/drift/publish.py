@@ -126,7 +126,7 @@ def _content(repository: Repository) -> _Content | None:
     try:
         return msgspec.convert(found, _Content)
     except msgspec.ValidationError:
-        raise CannotCheck(f"{BRANCH}:{STATE_PATH} is no file") from None
+        raise CannotCheck(f"{BRANCH}:{STATE_PATH} is not a file") from None
 
 
 def _bytes(found: _Content) -> bytes:

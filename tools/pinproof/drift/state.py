@@ -32,14 +32,14 @@ def decode_state(raw: bytes, name: str) -> State:
         name: where they came from, for messages.
 
     Raises:
-        InputError: it is no state.
+        InputError: it is not a state.
     """
     if len(raw) > _LARGEST:
-        raise InputError(f"{name}: {len(raw)} bytes, which is no state of the watch")
+        raise InputError(f"{name}: {len(raw)} bytes, which is not a state of the watch")
     try:
         return msgspec.json.decode(raw, type=State)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{name}: is no state of the watch: {error}") from error
+        raise InputError(f"{name}: is not a state of the watch: {error}") from error
 
 
 def load_state(path: Path) -> State:

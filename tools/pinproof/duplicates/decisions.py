@@ -1,4 +1,4 @@
-"""A human's written reasons why a hit is no duplicate, kept beside the patches."""
+"""A human's written reasons why a hit is not a duplicate, kept beside the patches."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import msgspec
 from pinproof.console import clean
 from pinproof.errors import InputError
 from pinproof.git import git
-from pinproof.paths import atomic_write, file_lock
+from pinproof.paths import atomic_write, file_lock, read_regular
 
 FILE = "decisions.json"
 SCHEMA = "pinproof.decisions/1"
 _SHORTEST = 15
 _LONGEST = 500
+_LARGEST = 4 << 20
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """One reason: this patch (by what it changes) is no duplicate of that pull request.
+    """One reason: this patch (by what it changes) is not a duplicate of that pull request.
 
     `change` is the patch's change id, so that a new title keeps the reason and a new diff does not;
     `head` is the pull request's commit that was looked at: when it moves, the reason is asked for again.
@@ -49,7 +50,7 @@ def load(folder: Path) -> list[Decision]:
     """
     path = folder / FILE
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=_File)
+        stored = msgspec.json.decode(read_regular(path, _LARGEST), type=_File)
     except FileNotFoundError:
         return []
     except msgspec.DecodeError as error:

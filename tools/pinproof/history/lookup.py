@@ -22,7 +22,7 @@ def watched_for(callee: str) -> Watched:
     """The watched library that a full name belongs to, by its first part.
 
     Raises:
-        InputError: none does, or the name is no dotted name.
+        InputError: none does, or the name is not a dotted name.
     """
     root, dot, rest = callee.partition(".")
     known = {name: watched for watched in shipped() for name in watched.imports}

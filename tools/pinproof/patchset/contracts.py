@@ -20,7 +20,7 @@ FORM = "FILE CALLEE [KIND] name,name` or `none, REASON"
 
 
 class Contract(msgspec.Struct, frozen=True):
-    """One `Contract:` field: what the patch mends about the calls of `callee` in `file`.
+    """One `Contract:` field: what the patch fixes about the calls of `callee` in `file`.
 
     `kind` says how a call fails without the patch; `names` are what it passes with it: the keywords
     (unexpected-keyword), the parameters that were left out (missing-required); for a name or module that

@@ -34,7 +34,7 @@ def refuse_dirty(tree: Tree, root: Path, paths: Sequence[str], series: Sequence[
     """Refuse when a file to be written holds changes that are not the series' own.
 
     HEAD, index and worktree are compared by content with every patch of the series taken out, so a
-    patch that is in, staged or not, is no edit. `git status` is not asked: it believes the
+    patch that is in, staged or not, is not an edit. `git status` is not asked: it believes the
     assume-unchanged and skip-worktree marks.
 
     Raises:

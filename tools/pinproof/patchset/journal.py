@@ -162,7 +162,7 @@ def settle(root: Path, stage: Stage | None = None) -> str | None:
             check_relative(entry.path)
     except (msgspec.DecodeError, InputError) as error:
         raise InputError(
-            f"{root / _JOURNAL} is no journal of ours ({error})", hint="look at it, then delete it"
+            f"{root / _JOURNAL} is not a journal of ours ({error})", hint="look at it, then delete it"
         ) from error
     if journal.state == "preparing":
         _clear(root, journal.entries)

@@ -15,7 +15,7 @@ from pinproof.patchset.series import load_patch, read_series
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something to mend, and where."""
+    """Something to fix, and where."""
 
     file: str
     text: str

@@ -19,7 +19,7 @@ def merge_three_way(patch: Patch, tree: Tree) -> dict[str, bytes | None]:
     found in a release on PyPI.
 
     Raises:
-        Conflict: both sides changed the same lines, or the base cannot be had.
+        Conflict: both sides changed the same lines, or the base is not available.
     """
     return {diff.path: _merge_file(patch, diff, tree) for diff in patch.diffs}
 

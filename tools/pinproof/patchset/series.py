@@ -8,8 +8,10 @@ from pathlib import Path
 
 from pinproof.errors import InputError
 from pinproof.patchset.patchfile import LARGEST, Patch, parse_patch
+from pinproof.paths import read_regular
 
-_NAME = re.compile(r"\d{4}-[a-z0-9]+(?:-[a-z0-9]+)*\.patch")
+_LARGEST_SERIES = 1 << 20
+_NAME = re.compile(r"[0-9]{4}-[a-z0-9]+(?:-[a-z0-9]+)*\.patch")
 
 
 def patch_dir(given: Path | None = None) -> Path:
@@ -32,10 +34,10 @@ def read_series(folder: Path) -> list[str]:
     """The names in `series`, in order; `#` comments and blank lines left out.
 
     Raises:
-        InputError: a name is listed twice, or is no patch file name.
+        InputError: a name is listed twice, or is not a patch file name.
     """
     try:
-        text = (folder / "series").read_text("utf-8")
+        text = read_regular(folder / "series", _LARGEST_SERIES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{folder / 'series'} is not UTF-8 text ({error.reason})") from error
     names: list[str] = []
@@ -44,7 +46,7 @@ def read_series(folder: Path) -> list[str]:
         if not name:
             continue
         if not _NAME.fullmatch(name):
-            raise InputError(f"series:{number}: {name!r} is no patch name such as 0001-short-title.patch")
+            raise InputError(f"series:{number}: {name!r} is not a patch name such as 0001-short-title.patch")
         if name in names:
             raise InputError(f"series:{number}: {name} is listed twice")
         names.append(name)
@@ -68,14 +70,13 @@ def load_patch(path: Path) -> Patch:
     """One patch file, parsed.
 
     Raises:
-        InputError: it does not exist, is no plain file, or is malformed.
+        InputError: it does not exist, is not a plain file, or is malformed.
     """
     if not path.exists():
         raise InputError(f"{path} does not exist", hint=f"see the names in {path.parent / 'series'}")
-    if not path.is_file():  # a pipe would wait for ever, /dev/zero never ends
+    if not path.is_file():
         raise InputError(f"{path} is no patch file: it is a folder or a device")
-    with path.open("rb") as stream:
-        return parse_patch(stream.read(LARGEST + 1), path.name)
+    return parse_patch(read_regular(path, LARGEST), path.name)
 
 
 def find_patch(spec: str, folder: Path | None = None) -> Patch:

@@ -56,7 +56,7 @@ def judge(patch: Patch, tree: Tree, libraries: Mapping[str, str] | None = None) 
         libraries: where to take a library's signatures from instead, by name.
 
     Raises:
-        CannotCheck: the tree is a release and its files cannot be had.
+        CannotCheck: the tree is a release and its files are not available.
     """
     if libraries:
         return _judge(patch, tree, libraries)

@@ -8,17 +8,19 @@ from datetime import datetime, timezone
 import msgspec
 
 from pinproof import __version__
-from pinproof.console import note, progress
+from pinproof.console import note
 from pinproof.errors import CannotCheck, PinproofError
 from pinproof.history.collect import history, wanted
 from pinproof.history.model import History
 from pinproof.patchset.patchfile import Patch
+from pinproof.progress import progress
 from pinproof.releases import distributions
 from pinproof.report.facts import release_fact
 from pinproof.report.model import PatchFact, ReleaseFact, Report, TrackedFact
 from pinproof.report.moves import moves
 from pinproof.report.pace import bumps
 from pinproof.report.patches import patch_fact
+from pinproof.report.plugins import plugin_fact
 from pinproof.report.tracks import track
 from pinproof.submit.store import Store
 
@@ -27,8 +29,9 @@ _MOST_HISTORIES = 6
 
 
 def gather(
-    project: str, versions: Sequence[str], patches: Sequence[Patch], store: Store, now: datetime
-) -> Report:
+    project: str, versions: Sequence[str], patches: Sequence[Patch], store: Store, now: datetime,
+    plugins: Sequence[str] = (),
+) -> Report:  # fmt: skip
     """Everything a report shows.
 
     Args:
@@ -37,6 +40,7 @@ def gather(
         patches: the series.
         store: the records beside the patches.
         now: the time, timezone-aware.
+        plugins: projects built on the engine, `NAME` (its newest release) or `NAME==V`.
 
     Raises:
         CannotCheck: not one of the releases can be read.
@@ -49,10 +53,12 @@ def gather(
     found_bumps, found_moves = tuple(bumps(releases, missing)), tuple(moves(releases[-1]))
     note("following contracts over the releases")
     histories = tuple(_histories(project, versions, patches, _callees(series, findings), missing))
+    read = (plugin_fact(text, project, versions, missing) for text in plugins)
+    found_plugins = tuple(plugin for plugin in read if plugin is not None)
     return Report(
         made=now.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"), pinproof=__version__,
         project=project, releases=releases, patches=series, findings=findings, bumps=found_bumps,
-        moves=found_moves, histories=histories, missing=missing,
+        moves=found_moves, histories=histories, plugins=found_plugins, missing=missing,
     )  # fmt: skip
 
 

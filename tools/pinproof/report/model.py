@@ -135,6 +135,25 @@ class MoveFact(msgspec.Struct, frozen=True, kw_only=True):
     command: str
 
 
+class PluginCell(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin with one release of its engine: seams broken beyond its pin's, and those to read again."""
+
+    release: str
+    broken: int
+    review: int
+    looked_at: int
+    examples: tuple[str, ...]
+    command: str
+
+
+class PluginFact(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin's release, the engine's release that it pins, and a cell for each release that was read."""
+
+    plugin: str
+    engine: str
+    cells: tuple[PluginCell, ...]
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """Everything; `made` is when (ISO 8601, UTC), `missing` what could not be read, each with its reason."""
 
@@ -148,4 +167,5 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     bumps: tuple[BumpFact, ...]
     moves: tuple[MoveFact, ...]
     histories: tuple[History, ...]
+    plugins: tuple[PluginFact, ...] = ()
     missing: dict[str, str] = {}

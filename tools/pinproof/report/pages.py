@@ -19,11 +19,11 @@ from pinproof.history.story import changes, outcome, said, state
 from pinproof.report import words
 from pinproof.report.badges import badges
 from pinproof.report.feed import entries
-from pinproof.report.model import BumpFact, PatchFact, Report, VerdictFact
+from pinproof.report.model import BumpFact, PatchFact, PluginCell, PluginFact, Report, VerdictFact
 
 _NAV = (
     ("index.html", "Overview"), ("contracts.html", "Contracts"), ("findings.html", "Findings"),
-    ("pace.html", "Pace"),
+    ("plugins.html", "Plugins"), ("pace.html", "Pace"),
 )  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def _shared(report: Report) -> dict[str, Any]:
         "most": max((bump.changed for bump in report.bumps), default=0) or 1,
         "most_probes": max(release.probes for release in report.releases) or 1,
         "letter": words.letter, "tone": words.tone, "meaning": words.meaning, "gate_tone": words.gate_tone,
+        "works": words.works, "cell_of": _cell_of, "plugin_id": _plugin_id,
         "age": lambda when: words.age(when, report.made),
     }  # fmt: skip
 
@@ -112,6 +113,14 @@ def _verdict_of(patch: PatchFact, column: VerdictFact) -> VerdictFact | None:
 def _verdict_id(patch: PatchFact, item: VerdictFact) -> str:
     without = f"-without-{item.without}" if item.without else ""
     return f"v-{patch.number}-{item.release.partition('==')[2]}{without}"
+
+
+def _cell_of(plugin: PluginFact, release: str) -> PluginCell | None:
+    return next((cell for cell in plugin.cells if cell.release == release), None)
+
+
+def _plugin_id(plugin: PluginFact, cell: PluginCell) -> str:
+    return f"p-{_slug(plugin.plugin)}-{cell.release.partition('==')[2]}"
 
 
 def _signature_changes(history: History) -> int:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pinproof.report.model import PluginFact
 
 _VERDICTS = {
     "needed": ("N", "warn", "the call is broken and the patch repairs it"),
@@ -45,6 +49,22 @@ def age(when: str, now: str) -> str:
     if seconds < 48 * 3600:
         return f"{seconds / 3600:.0f} h"
     return f"{seconds / 86_400:.0f} days"
+
+
+def works(plugin: PluginFact) -> str:
+    """With which releases a plugin works: the unbroken stretch around its pin, in a few words."""
+    pin = next((index for index, cell in enumerate(plugin.cells) if cell.release == plugin.engine), None)
+    if pin is None:
+        return "its pin is not among these releases"
+    if plugin.cells[pin].broken:
+        return "seams are broken at its own pin"
+    first = last = pin
+    while first > 0 and not plugin.cells[first - 1].broken:
+        first -= 1
+    while last + 1 < len(plugin.cells) and not plugin.cells[last + 1].broken:
+        last += 1
+    ends = [plugin.cells[index].release.partition("==")[2] for index in (first, last)]
+    return f"works with {ends[0]}" if first == last else f"works with {ends[0]} to {ends[1]}"
 
 
 def _moment(text: str) -> datetime:

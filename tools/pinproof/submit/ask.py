@@ -12,7 +12,7 @@ def require_terminal(what: str) -> None:
     """Make sure that a person can be asked.
 
     Raises:
-        Refused: standard input is no terminal.
+        Refused: standard input is not a terminal.
     """
     if not sys.stdin.isatty():
         raise Refused(

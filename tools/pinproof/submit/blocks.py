@@ -199,7 +199,7 @@ def _hooks(made: EvidenceRecord) -> str:
 
 def _rungs(made: EvidenceRecord) -> str:
     rows = [(rung["rung"], rung["outcome"], text(rung["summary"])) for rung in made.details["rungs"]]
-    return table(("smoke rung", "result", "what was seen"), rows)
+    return table(("smoke rung", "result", "details"), rows)
 
 
 def _tree(draft: Draft, gate: GateName) -> str:

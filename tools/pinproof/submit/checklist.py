@@ -70,7 +70,7 @@ def _answer(item: Item, patch: Patch, known: Mapping[str, Requirement], store: S
         return Filled(item, False, "asked of you")
     if item.by == "lint":
         problems = list(field_problems(patch))
-        return Filled(item, not problems, problems[0] if problems else "pinproof lint finds nothing to mend")
+        return Filled(item, not problems, problems[0] if problems else "pinproof lint finds nothing to fix")
     found = known.get(item.by)
     if found is None:
         return Filled(item, False, "not asked for by the policy")

@@ -54,7 +54,7 @@ def keys(patch: Patch, tree: Tree | None, gate: GateName | None = None) -> Keys:
         gate: whose inputs and pins to add.
 
     Raises:
-        Conflict: the patch neither applies to the tree nor stands in it.
+        Conflict: the patch neither applies to the tree nor is in it.
         InputError: there is no tree, and the gate needs one.
     """
     if gate in _TREELESS:
@@ -80,7 +80,7 @@ def sides(patch: Patch, tree: Tree) -> dict[str, tuple[bytes | None, bytes | Non
     """Each touched file's bytes without and with the patch, None for no file.
 
     Raises:
-        Conflict: the patch neither applies to the tree nor stands in it.
+        Conflict: the patch neither applies to the tree nor is in it.
     """
     contents = {diff.path: tree.read(diff.path) for diff in patch.diffs}
     try:
@@ -92,7 +92,7 @@ def sides(patch: Patch, tree: Tree) -> dict[str, tuple[bytes | None, bytes | Non
                     for diff in patch.diffs}  # fmt: skip
         except Conflict:
             raise Conflict(
-                f"{patch.name} neither applies to {tree.name} nor stands in it: {forward.message}",
+                f"{patch.name} neither applies to {tree.name} nor is in it: {forward.message}",
                 hint=f"pinproof verdict {patch.number} {tree.name}",
             ) from forward
 

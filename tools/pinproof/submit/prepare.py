@@ -104,7 +104,7 @@ def _commit(root: Path, base: str) -> str:
         ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}"], cwd=root, check=False
     )
     if done.returncode:
-        raise Refused(f"{base!r} is no commit of {root}", hint="e.g. --base upstream/main")
+        raise Refused(f"{base!r} is not a commit of {root}", hint="e.g. --base upstream/main")
     return done.stdout.decode().strip()
 
 

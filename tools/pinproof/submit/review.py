@@ -45,7 +45,7 @@ def make_review(patch: Patch, tree: Tree, person: Person, answers: Answers, now:
         now: when, timezone-aware.
 
     Raises:
-        Conflict: the patch neither applies to the tree nor stands in it.
+        Conflict: the patch neither applies to the tree nor is in it.
     """
     date = utc(now)
     return sealed(

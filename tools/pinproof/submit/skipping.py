@@ -32,7 +32,7 @@ def make_skip(
     Raises:
         Refused: the policy does not let this person skip this gate.
         InputError: the reason says nothing, or is longer than a reader will read.
-        Conflict: the patch neither applies to the tree nor stands in it.
+        Conflict: the patch neither applies to the tree nor is in it.
     """
     if not may_skip(gate, person, policy):
         raise Refused(f"{policy.upstream}'s policy does not let {person.email} skip the {gate} gate")

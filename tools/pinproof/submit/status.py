@@ -27,7 +27,7 @@ class PatchStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One patch: its Upstream-Status, what upstream says now, a verdict per release, its records.
 
     `upstream` is None where there is nothing to ask; `verdicts` maps a release to the verdict, or to
-    why it could not be had; `evidence` maps a gate to its outcome, `edited` when the patch changed since.
+    why it was not available; `evidence` maps a gate to its outcome, `edited` when the patch changed since.
     """
 
     patch: str

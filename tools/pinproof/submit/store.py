@@ -11,7 +11,7 @@ from pinproof.errors import InputError
 from pinproof.gate import GateName, GateResult
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import patch_dir
-from pinproof.paths import atomic_write
+from pinproof.paths import atomic_write, read_regular
 from pinproof.submit.evidence import record
 from pinproof.submit.outcome import check_outcome
 from pinproof.submit.records import (
@@ -50,7 +50,7 @@ def load_evidence(store: Store, patch: Patch, gate: GateName, now: datetime) -> 
     """A gate's record; None when there is none.
 
     Raises:
-        InputError: the file is no record, was edited, is dated in the future, or contradicts itself.
+        InputError: the file is not a record, was edited, is dated in the future, or contradicts itself.
     """
     found = _load(store.path(patch, gate), EvidenceRecord, now)
     if found is not None:
@@ -107,7 +107,7 @@ def keep(patch: Patch, tree: Tree | None, result: GateResult, patches: Path | No
         The file that holds the record.
 
     Raises:
-        Conflict: the patch neither applies to the tree nor stands in it, so there is nothing to hang it on.
+        Conflict: the patch neither applies to the tree nor is in it, so there is nothing to hang it on.
         InputError: the outcome contradicts the details.
     """
     return save(open_store(patches), patch, record(patch, tree, result))
@@ -115,8 +115,7 @@ def keep(patch: Patch, tree: Tree | None, result: GateResult, patches: Path | No
 
 def _load(path: Path, kind: type[AnyRecord], now: datetime) -> AnyRecord | None:
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(LARGEST + 1)
+        raw = read_regular(path, LARGEST)
     except FileNotFoundError:
         return None
     return decode(raw, kind, path.name, now)

@@ -38,7 +38,7 @@ def require_toplevel(root: Path) -> None:
         check_worktree(root)
     except InputError as error:
         raise Refused(
-            f"{root} is no git clone of upstream, so there is no branch to make there",
+            f"{root} is not a git clone of upstream, so there is no branch to make there",
             hint="give a clone: git clone https://github.com/vllm-project/vllm",
         ) from error
 

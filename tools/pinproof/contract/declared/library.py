@@ -84,7 +84,7 @@ class Library:
             return Member("open", name, reason=f"{name} is not among the files of {self.name} {self.version}")
         hosts = [found.hosts for found in known if found.hosts]
         if hosts or not known[0].package:
-            return Member("open", name, reason=hosts[0] if hosts else f"{known[0].file} is no package")
+            return Member("open", name, reason=hosts[0] if hosts else f"{known[0].file} is not a package")
         if self.incomplete:
             return Member("open", name, reason=self.incomplete)
         return Member("absent", name, reason=f"{self.name} {self.version} has no module {name}")

@@ -452,14 +452,14 @@ class Evaluator:
         if watched is not None:
             library = self.codebase.library(watched[0])
             if library is None:
-                return (OpenMember(watched[0].name, watched[1], "its signatures could not be had"),)
+                return (OpenMember(watched[0].name, watched[1], "its signatures are not available"),)
             return (self._library_module(library, library.import_module(watched[1])),)
         if self.codebase.has_module(name):
             return (EngineModule(name),)
         return (External(name),)
 
     def module_named(self, value: Value) -> Values:
-        """The module that a string names; unknown when the value is no string that is known."""
+        """The module that a string names; unknown when the value is not a string that is known."""
         if isinstance(value, Constant) and isinstance(value.value, str):
             return self.module(value.value)
         return UNKNOWN

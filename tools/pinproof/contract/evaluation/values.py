@@ -57,7 +57,7 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class OpenMember:
-    """Something of a watched library of which no signature can be had."""
+    """Something of a watched library whose signature is not available."""
 
     library: str
     path: str

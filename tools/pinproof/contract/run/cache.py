@@ -52,7 +52,7 @@ def place(tree: Tree) -> Path:
 def load(path: Path, basis: str) -> Saved | None:
     """The last run, None when there is none or it rests on something else; a damaged file counts as none.
 
-    A run in which a library could not be had is good for minutes only: the network may be back.
+    A run in which a library was not available is good for minutes only: the network may be back.
     """
     try:
         found = _decoder.decode(path.read_bytes())

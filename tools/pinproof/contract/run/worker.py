@@ -134,7 +134,7 @@ def _serve(evaluator: Evaluator, pipe: Connection) -> None:
 
 
 def crew(evaluator: Evaluator, files: int) -> Any:
-    """The crew for this many files: a second process where it pays and can be had."""
+    """The crew for this many files: a second process where it pays and is available."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
     if files < _WORTH or cores < 2 or sys.platform != "linux":
         return Alone(evaluator)

@@ -31,7 +31,7 @@ class SourceArchive:
                 for member in archive:
                     self._take(archive, member)
         except (tarfile.TarError, EOFError, OSError, ValueError, zlib.error) as error:
-            raise InputError(f"{path.name} is no source archive: {error}") from error
+            raise InputError(f"{path.name} is not a source archive: {error}") from error
 
     def _take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
         parts = member.name.split("/")[1:]
@@ -67,7 +67,7 @@ class WheelArchive:
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, OSError, ValueError, RuntimeError) as error:
-            raise InputError(f"{path.name} is no wheel: {error}") from error
+            raise InputError(f"{path.name} is not a wheel: {error}") from error
         self._sizes = {info.filename: info.file_size for info in self._zip.infolist() if not info.is_dir()}
 
     def read(self, path: str) -> bytes | None:

@@ -148,7 +148,7 @@ def from_file(watched: Watched, path: Path) -> Snapshot:
         for module in found.modules.values():  # read one by one later, when it is too late to complain
             snapshots.decode_module(module)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is no snapshot: {error}", hint="pinproof snapshot makes one") from error
+        raise InputError(f"{path} is not a snapshot: {error}", hint="pinproof snapshot makes one") from error
     if found.library != watched.name:
         raise InputError(f"{path} is a snapshot of {found.library}, not of {watched.name}")
     return found
@@ -265,7 +265,7 @@ def _newest(project: str, specifier: str) -> str:
     try:
         allowed = SpecifierSet("" if specifier == "any" else specifier)
     except InvalidSpecifier as error:
-        raise InputError(f"{project} is pinned as {specifier!r}, which is no version") from error
+        raise InputError(f"{project} is pinned as {specifier!r}, which is not a version") from error
     fitting = [version for version in versions(project) if version in allowed]
     if not fitting:
         fitting = list(allowed.filter(versions(project, prereleases=True), prereleases=True))

@@ -36,7 +36,7 @@ class Libraries:
         self.unchecked: dict[str, Unchecked] = {}
 
     def __call__(self, watched: Watched) -> Library | None:
-        """The library's signatures, None when they cannot be had (`unchecked` says why)."""
+        """The library's signatures, None when they are not available (`unchecked` says why)."""
         if watched.name not in self._found:
             try:
                 self._found[watched.name] = self._find(watched)

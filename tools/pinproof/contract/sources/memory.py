@@ -34,7 +34,7 @@ def signature_file(name: str, version: str) -> Path:
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+!_-]{0,80}", version):
         raise InputError(
-            f"{version!r} is no version to keep a snapshot under", hint="give --version or -o FILE"
+            f"{version!r} is not a version to keep a snapshot under", hint="give --version or -o FILE"
         )
     return cache_dir("signatures", FORMAT) / f"{name}-{version}.json"
 

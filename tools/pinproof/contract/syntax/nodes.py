@@ -37,7 +37,7 @@ def dotted(node: ast.AST | None) -> str | None:
 
 
 def alternatives(node: ast.expr) -> list[ast.expr]:
-    """The members of a union annotation, None left out; the annotation itself when it is no union."""
+    """The members of a union annotation, None left out; the annotation itself when it is not a union."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
         try:
             return alternatives(ast.parse(node.value.strip(), mode="eval").body)

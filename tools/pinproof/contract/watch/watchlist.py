@@ -11,6 +11,9 @@ from typing import Literal
 import msgspec
 
 from pinproof.errors import InputError
+from pinproof.paths import read_regular
+
+_LARGEST = 1 << 20
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -95,7 +98,7 @@ def parse(text: str, name: str) -> _File:
     try:
         return msgspec.convert(tomllib.loads(text), _File)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError, RecursionError) as error:
-        raise InputError(f"{name} is no watch list: {error}", hint="see docs/contract-gate.md") from error
+        raise InputError(f"{name} is not a watch list: {error}", hint="see docs/contract-gate.md") from error
 
 
 def load(extra: Path | None = None) -> tuple[Watched, ...]:
@@ -107,7 +110,7 @@ def load(extra: Path | None = None) -> tuple[Watched, ...]:
     found = {library.name: library for library in shipped()}
     if extra is not None:
         try:
-            text = extra.read_text(encoding="utf-8")
+            text = read_regular(extra, _LARGEST).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read the watch list {extra}: {error}") from error
         found.update((library.name, library) for library in parse(text, str(extra)).library)
@@ -144,6 +147,6 @@ def find(watched: tuple[Watched, ...], name: str) -> Watched:
     close = difflib.get_close_matches(name, [library.name for library in watched], 1)
     known = ", ".join(library.name for library in watched)
     raise InputError(
-        f"{name!r} is no watched library" + (f"; did you mean {close[0]}?" if close else ""),
+        f"{name!r} is not a watched library" + (f"; did you mean {close[0]}?" if close else ""),
         hint=f"watched: {known}; --watch FILE adds to them",
     )

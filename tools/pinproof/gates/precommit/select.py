@@ -21,7 +21,7 @@ def matching(spec: dict[str, Any], settings: dict[str, Any], root: Path, paths: 
         paths: the touched files; those that do not exist match nothing.
 
     Raises:
-        InputError: a `files` or `exclude` is no regular expression, or a type is unknown to identify.
+        InputError: a `files` or `exclude` is not a regular expression, or a type is unknown to identify.
     """
     from identify.identify import tags_from_path
 
@@ -43,4 +43,6 @@ def _regex(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except re.error as error:
-        raise InputError(f".pre-commit-config.yaml: {pattern!r} is no regular expression: {error}") from error
+        raise InputError(
+            f".pre-commit-config.yaml: {pattern!r} is not a regular expression: {error}"
+        ) from error

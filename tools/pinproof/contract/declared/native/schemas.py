@@ -22,7 +22,7 @@ _MOST = 20_000
 
 
 class Schema(NamedTuple):
-    """One operator overload; `parameters` is None when the text is no schema that we understand."""
+    """One operator overload; `parameters` is None when the text is not a schema that we understand."""
 
     namespace: str | None
     name: str
