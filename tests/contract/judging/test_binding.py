@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pinproof.contract.evaluation.values import When
 from pinproof.contract.judging.binding import Arguments, bind
 from pinproof.contract.model import Parameter, Place, Signature
 from pinproof.contract.output.findings import spelled
@@ -87,7 +88,7 @@ def test_an_unexpected_keyword_names_the_nearest_declared_one() -> None:
 
 
 def test_a_keyword_passed_under_a_condition_carries_the_condition() -> None:
-    (drift,) = bind(signature(), Arguments(0, False, (), (("beta", "self.beta != 0"),)))
+    (drift,) = bind(signature(), Arguments(0, False, (), (("beta", When("self.beta != 0")),)))
     assert (drift.names, drift.when) == (("beta",), "self.beta != 0")
 
 

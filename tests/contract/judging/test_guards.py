@@ -46,10 +46,9 @@ GUARDED = {
         "import kernels\ndef has():\n    try:\n        from kernels import gone\n    except ImportError:\n"
         "        return False\n    return True\ndef g():\n    if has():\n        from kernels import gone"
     ),
-    "other platform": "import kernels\nif current_platform.is_rocm():\n    kernels.f(1, bad=2)",
-    "else of this platform": "import kernels\nif is_cuda() or is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
-    "flag of another platform": "import kernels\nif _use_sgl_xpu:\n    kernels.f(1, bad=2)",
-    "function for another platform": "import kernels\ndef build_xpu_ids():\n    kernels.f(1, bad=2)",
+    "other platform": "import kernels\nfrom vllm.platforms import current_platform\nif current_platform.is_rocm():\n    kernels.f(1, bad=2)",
+    "else of this platform": "import kernels\nfrom vllm.platforms import is_cuda, is_hip\nif is_cuda() or is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
+    "flag of another platform": "import kernels\nfrom sglang.srt.utils import is_xpu\n_use_sgl_xpu = flag() and is_xpu()\nif _use_sgl_xpu:\n    kernels.f(1, bad=2)",
     "flag set where an import failed": (
         "legacy = False\ntry:\n    from kernels import new_api\nexcept ImportError:\n    legacy = True\n"
         "import kernels\ndef g():\n    return kernels.f(1, bad=2) if not legacy else kernels.f(1)"
@@ -87,16 +86,16 @@ LIVE = {
     ),
     "handler of another error": "import kernels\ntry:\n    kernels.f(1, bad=2)\nexcept ValueError:\n    pass",
     "presence of the function itself": "import kernels\nif hasattr(kernels, 'f'):\n    kernels.f(1, bad=2)",
-    "this platform": "import kernels\nif is_cuda():\n    kernels.f(1, bad=2)",
-    "else of another platform": "import kernels\nif is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
+    "this platform": "import kernels\nfrom vllm.platforms import is_cuda\nif is_cuda():\n    kernels.f(1, bad=2)",
+    "else of another platform": "import kernels\nfrom vllm.platforms import is_hip\nif is_hip():\n    pass\nelse:\n    kernels.f(1, bad=2)",
     "flag that says the package is there": (
         "try:\n    import kernels\n    HAS = True\nexcept ImportError:\n    HAS = False\n"
         "if HAS:\n    kernels.f(1, bad=2)"
     ),
     "private function that is also used freely": (
-        "import kernels\ndef _g():\n    kernels.f(1, bad=2)\nif is_hip():\n    _g()\n_g()"
+        "import kernels\nfrom vllm.platforms import is_hip\ndef _g():\n    kernels.f(1, bad=2)\nif is_hip():\n    _g()\n_g()"
     ),
-    "not another platform": "import kernels\nif is_not_npu:\n    kernels.f(1, bad=2)",
+    "not another platform": "import kernels\nfrom sglang.srt.utils import is_not_npu\nif is_not_npu:\n    kernels.f(1, bad=2)",
     "a setting": "import kernels\nif envs.USE_KERNELS:\n    kernels.f(1, bad=2)",
     "presence of the package": (
         "import importlib.util, kernels\ndef has():\n    return importlib.util.find_spec('kernels') is not None\n"

@@ -182,9 +182,9 @@ SILENT: dict[str, str | dict[str, str]] = {
     "optional keyword under a flag set from a signature": 'import inspect, kernels\n_new = False\ndef resolve():\n    global _new\n    params = inspect.signature(kernels.f).parameters\n    _new = "late" in params\ndef r(late):\n    kw = {}\n    if _new:\n        kw["late"] = late\n    kernels.f(1, **kw)',
     "optional keyword probed for in another file": {
         "vllm/m.py": 'import kernels\ndef kw(delta):\n    return {} if delta is None else {"delta": delta}\ndef r(x, delta=None):\n    kernels.f(x, **kw(delta))',
-        "vllm/serve.py": 'import inspect, kernels\ndef takes_delta():\n    return "delta" in inspect.signature(kernels.f).parameters',
+        "vllm/serve.py": 'import inspect, kernels\nfrom vllm.m import r\ndef takes_delta():\n    return "delta" in inspect.signature(kernels.f).parameters',
     },
-    "platform with its vendor": "_use_sgl_xpu = use_intel_xpu_backend()\ndef r():\n    if _use_sgl_xpu:\n        from kernels import nope\n",
+    "platform with its vendor": "from sglang.srt.utils import use_intel_xpu_backend\n_use_sgl_xpu = use_intel_xpu_backend()\ndef r():\n    if _use_sgl_xpu:\n        from kernels import nope\n",
     "enum object": "import kernels\ndef r(a: kernels.Act):\n    b = kernels.Act(a)\n    return a.name, a.value, b.name, b.value, kernels.IAct(1).name, kernels.IAct(1).bit_length()",
     "append two": "import kernels\ndef r():\n    ws = []\n    ws.append(kernels.Base(1))\n    ws.append(kernels.Other())\n    for w in ws:\n        w.plan(1, causal=True)",
     "append unknown": "import kernels\ndef r(ws):\n    ws.append(kernels.Base(1))\n    for w in ws:\n        w.plan(1, causal=True)",
@@ -279,7 +279,7 @@ SILENT: dict[str, str | dict[str, str]] = {
     "typing only 2": "import typing\nif typing.TYPE_CHECKING:\n    from kernels import Nope\n",
     "platform": "from vllm.platforms import current_platform\nif current_platform.is_rocm():\n    from kernels import nope\n",
     "platform not cuda": "from vllm.platforms import current_platform\nif not current_platform.is_cuda():\n    from kernels import nope\n",
-    "platform elif": "_is_cuda = is_cuda()\n_is_hip = is_hip()\nif _is_cuda:\n    from kernels import f\nelif _is_hip:\n    from kernels import nope\n",
+    "platform elif": "from sglang.srt.utils import is_cuda, is_hip\n_is_cuda = is_cuda()\n_is_hip = is_hip()\nif _is_cuda:\n    from kernels import f\nelif _is_hip:\n    from kernels import nope\n",
     "method fn star": "import kernels\ndef r(args):\n    kernels.f(*args)\n    kernels.f(*args, 1)\n",
     "prop": "import kernels\nw = kernels.Base(1)\nw.impl(1,2,3,4)\nw.impl.nope",
     "cm": "import kernels\nkernels.Base.make(1)\nkernels.Base.st(1)\nkernels.Base(1).st(1)\nkernels.Base(1)(1)\nkernels.Base.plan(w, 1)\nkernels.Base.plan(w, 1, y=1)",
@@ -356,8 +356,8 @@ FAILING: dict[str, tuple[str, int, str]] = {
         "unexpected-keyword",
     ),
     "not another platform": (
-        "def r():\n    if not use_intel_xpu_backend():\n        from kernels import nope\n",
-        3,
+        "from sglang.srt.utils import use_intel_xpu_backend\ndef r():\n    if not use_intel_xpu_backend():\n        from kernels import nope\n",
+        4,
         "missing-attribute",
     ),
     "append self": (

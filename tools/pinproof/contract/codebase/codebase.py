@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
+
+from packaging.utils import canonicalize_name
 
 from pinproof.contract.codebase import listing
 from pinproof.contract.declared.library import Library
@@ -13,8 +14,6 @@ from pinproof.contract.syntax.parse import parse
 from pinproof.contract.syntax.scopes import SourceFile, module_of
 from pinproof.contract.watch.watchlist import Watched
 from pinproof.tree import Tree
-
-_PROBES = re.compile(rb"[\"'](\w+)[\"']\s+(?:not\s+)?in\s+(?:[\w.]*signature\(|[\w.]*(?:param|sig))")
 
 
 class Codebase:
@@ -47,7 +46,6 @@ class Codebase:
         `Class.attribute` for a class whose objects hold something of one in that attribute.
         """
         self.unread: dict[str, str] = {}
-        self._probed: set[str] | None = None
         self.parsed = 0
 
     # -- libraries ---------------------------------------------------------------------------------
@@ -64,15 +62,13 @@ class Codebase:
         """The signatures of a watched library, None when they are not available."""
         return self.libraries(watched)
 
-    def probed(self) -> set[str]:
-        """The names that a file of the tree looks for in a signature: `"out" in signature(f).parameters`."""
-        if self._probed is None:
-            self._probed = set()
-            for item in listing.python_files(self.tree, self.packages):
-                data = listing.read(self.tree, item) or b""
-                if b"signature(" in data:
-                    self._probed.update(m.group(1).decode() for m in _PROBES.finditer(data))
-        return self._probed
+    def distribution(self, name: str) -> Library | None:
+        """The signatures of the watched library that a distribution of this name installs."""
+        wanted = canonicalize_name(name)
+        for watched in self._by_import.values():
+            if wanted in map(canonicalize_name, (watched.name, *watched.distributions, *watched.imports)):
+                return self.libraries(watched)
+        return None
 
     def mentions(self, data: bytes, found: Iterable[scan.Imported] | None = None) -> bool:
         """Whether a file imports a watched library; `found` are its import statements, when known."""
@@ -133,9 +129,10 @@ class Codebase:
 
     def has_module(self, name: str) -> bool:
         """Whether the tree has a module of this name; it is not parsed for that."""
-        return self._path(name) is not None
+        return self.path(name) is not None
 
-    def _path(self, name: str) -> str | None:
+    def path(self, name: str) -> str | None:
+        """The path of one of the tree's modules, None when it has no such."""
         if name.split(".", 1)[0] not in self.packages:
             return None
         if name not in self._known:
@@ -146,7 +143,7 @@ class Codebase:
 
     def module(self, name: str) -> SourceFile | None:
         """The parsed file of one of the tree's modules, None when it has none that can matter."""
-        path = self._path(name)
+        path = self.path(name)
         if path is None:
             return None
         if path in self._dull:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from pinproof.contract.syntax.bindings import loop_targets, own_expressions
-from pinproof.contract.syntax.nodes import Comprehension, FunctionNode, defaults, lines
+from pinproof.contract.syntax.nodes import Comprehension, FunctionNode, defaults, dotted, lines
 from pinproof.contract.syntax.scopes import Scope, SourceFile, scopes
 
 _WALRUS = re.compile(rb"([A-Za-z_]\w*)\s*:=")
@@ -107,6 +107,8 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
                 isinstance(source, ast.Name | ast.Attribute) and _last(source) in names
             ):
                 yield from _stored(target)
+    elif isinstance(node, ast.If | ast.While | ast.Assert):
+        yield from _narrowed(node.test, names)
     elif isinstance(node, ast.Return):
         if isinstance(scope.node, FunctionNode):
             yield scope.node.name
@@ -161,6 +163,14 @@ def _put(call: ast.expr) -> Iterator[str]:
 
 def _has_base(node: ast.ClassDef, names: set[str]) -> bool:
     return any(_mentions(base, names) for base in node.bases)
+
+
+def _narrowed(test: ast.expr, names: set[str]) -> Iterator[str]:
+    """What a test finds to be an object of a class of the library: `isinstance(x, lib.Class)`."""
+    for call in ast.walk(test):
+        asks = isinstance(call, ast.Call) and len(call.args) == 2 and dotted(call.func) == "isinstance"
+        if asks and isinstance(call, ast.Call) and _mentions(call.args[1], names):
+            yield from _stored(call.args[0])
 
 
 def _last(node: ast.Name | ast.Attribute) -> str:

@@ -55,19 +55,19 @@ class Library:
         self.name = snapshot.library
         self.version = snapshot.version
         self.label = label
-        self._raw = snapshot.modules
+        self.raw = snapshot.modules
         self._modules: dict[str, Module] = {}
-        self._roots = {name.split(".", 1)[0] for name in self._raw}
+        self._roots = {name.split(".", 1)[0] for name in self.raw}
         self._found: dict[tuple[str, str], list[Member]] = {}
         self._packages = {
-            name.rsplit(".", depth)[0] for name in self._raw for depth in range(1, name.count(".") + 1)
+            name.rsplit(".", depth)[0] for name in self.raw for depth in range(1, name.count(".") + 1)
         }
 
     def module(self, name: str) -> Module | None:
         """The summary of a module; an empty open one for a folder without `__init__`."""
         found = self._modules.get(name)
-        if found is None and name in self._raw:
-            found = self._modules[name] = snapshots.decode_module(self._raw[name])
+        if found is None and name in self.raw:
+            found = self._modules[name] = snapshots.decode_module(self.raw[name])
         if found is None and name in self._packages:
             why = f"{name} is a namespace package"
             return Module(file=name, package=True, open=why, hosts=why)

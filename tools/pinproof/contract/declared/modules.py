@@ -33,6 +33,10 @@ def summarize(
     return _Reader(module, file, package, vendored).read(tree, data)
 
 
+# Names under which a module states its version.
+_VERSIONS = {"__version__", "version", "VERSION"}
+
+
 class _Reader:
     """Walks the statements that run when the module is imported."""
 
@@ -127,7 +131,7 @@ class _Reader:
                 if name == "__all__":
                     self._all(item)
                 if isinstance(target, ast.Name):
-                    self._add(name, self._value(item))
+                    self._add(name, self._value(item, name))
                 elif isinstance(target, ast.Tuple | ast.List | ast.Starred):
                     self._add(name, Other(item.lineno))
             if isinstance(target, ast.Attribute):
@@ -144,9 +148,12 @@ class _Reader:
                 changed = msgspec.structs.replace(entry, attributes=(*entry.attributes, attribute))
                 self.names[name or ""][index] = changed
 
-    def _value(self, item: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Entry:
+    def _value(self, item: ast.Assign | ast.AnnAssign | ast.AugAssign, name: str) -> Entry:
         target = None if isinstance(item, ast.AugAssign) else dotted(item.value)
-        return Alias(target, item.lineno) if target else Other(item.lineno)
+        if target:
+            return Alias(target, item.lineno)
+        stated = item.value.value if name in _VERSIONS and isinstance(item.value, ast.Constant) else None
+        return Other(item.lineno, stated if isinstance(stated, str) else None)
 
     def _all(self, item: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
         value = item.value

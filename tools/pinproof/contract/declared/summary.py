@@ -69,9 +69,10 @@ class Alias(msgspec.Struct, frozen=True, tag="alias", omit_defaults=True):
 
 
 class Other(msgspec.Struct, frozen=True, tag="other", omit_defaults=True):
-    """Something that is there, of which no more is known."""
+    """Something that is there; `text` is a version's, of anything else no more is known."""
 
     line: int = 0
+    text: str | None = None
 
 
 Entry = Function | Class | Import | Alias | Other

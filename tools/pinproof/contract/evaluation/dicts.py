@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from pinproof.contract.evaluation.position import Position
-from pinproof.contract.evaluation.values import NONE, UNKNOWN, Items, Mapping, Unknown, Value, Values
-from pinproof.contract.syntax.bindings import Binding, Path, Step, own_expressions
+from pinproof.contract.evaluation.values import NONE, UNKNOWN, Items, Mapping, Unknown, Value, Values, When
+from pinproof.contract.syntax.bindings import Binding, Step, own_expressions
 from pinproof.contract.syntax.flow import dominates, exclusive
 from pinproof.contract.syntax.scopes import Scope
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pinproof.contract.evaluation.evaluator import Evaluator
 
 _OPEN = Mapping((), (), True)
-_SOMETIMES = "the dict is one that holds it"
+_SOMETIMES = When("the dict is one that holds it")
 _READING = {"get", "items", "keys", "values", "copy"}
 
 
@@ -39,7 +39,7 @@ def comprehension(node: ast.DictComp) -> Mapping:
     if keys is None:
         return _OPEN
     tests = " and ".join(ast.unparse(test) for test in node.generators[0].ifs)[:80]
-    return Mapping((), tuple((key, tests) for key in keys)) if tests else Mapping(keys)
+    return Mapping((), tuple((key, When(tests)) for key in keys)) if tests else Mapping(keys)
 
 
 def _literal_keys(node: ast.DictComp) -> tuple[str, ...] | None:
@@ -78,10 +78,13 @@ def constructor(evaluator: Evaluator, node: ast.Call, at: Position) -> Mapping:
 def spread(evaluator: Evaluator, node: ast.expr, at: Position) -> Mapping:
     """The keys of any expression; open when it may be something else than a known dict."""
     if isinstance(node, ast.IfExp):
-        test = ast.unparse(node.test)[:80]
-        return _either(
-            spread(evaluator, node.body, at), spread(evaluator, node.orelse, at), test, f"not {test}"
+        text = ast.unparse(node.test)[:80]
+        this, that = (
+            Position(at.scope, at.path, at.order, (*at.when, (node.test, answer, node.lineno)))
+            for answer in (True, False)
         )
+        one, other = spread(evaluator, node.body, this), spread(evaluator, node.orelse, that)
+        return _either(one, other, When(text, this), When(f"not {text}", that))
     found_values = evaluator.value(node, at)
     values: Values = tuple(v for v in found_values if v != NONE and not isinstance(v, Items))
     if isinstance(node, ast.Name) and node.id in at.scope.bindings and at.scope.parent is not None:
@@ -106,7 +109,7 @@ def merge(one: Mapping, other: Mapping) -> Mapping:
     return Mapping(required, optional, one.open or other.open)
 
 
-def _either(one: Mapping, other: Mapping, this: str = _SOMETIMES, that: str = _SOMETIMES) -> Mapping:
+def _either(one: Mapping, other: Mapping, this: When = _SOMETIMES, that: When = _SOMETIMES) -> Mapping:
     """The keys of one dict or the other; `this` and `that` say when it is which."""
     required = tuple(key for key in one.required if key in other.required)
     only = [(key, this) for key in one.required if key not in required]
@@ -140,17 +143,18 @@ def with_changes(
         change = _change(evaluator, name, step, scope)
         if change is not None:
             certain = at is not None and step.order > max(orders) and dominates(step.path, at.path)
-            changed = [_apply(v, change, step.path, certain) for v in changed]
+            here = Position(scope, step.path, step.order)
+            changed = [_apply(v, change, here, certain) for v in changed]
     return tuple(dict.fromkeys(changed))
 
 
-def _apply(value: Value, change: Mapping | _Taken, path: Path, certain: bool) -> Value:
+def _apply(value: Value, change: Mapping | _Taken, at: Position, certain: bool) -> Value:
     if isinstance(value, Unknown):
         value = _OPEN
     if not isinstance(value, Mapping):
         return value
     if isinstance(change, Mapping):
-        return merge(value, change if certain else _under(change, path))
+        return merge(value, change if certain else _under(change, at))
     if change.key is None:
         return _OPEN
     required = tuple(k for k in value.required if k != change.key)
@@ -158,13 +162,14 @@ def _apply(value: Value, change: Mapping | _Taken, path: Path, certain: bool) ->
     return Mapping(required, optional, value.open or not certain)
 
 
-def _under(change: Mapping, path: Path) -> Mapping:
-    tests = [arm for arm in path if isinstance(arm.node, ast.If)]
-    when = _SOMETIMES
+def _under(change: Mapping, at: Position) -> Mapping:
+    tests = [arm for arm in at.path if isinstance(arm.node, ast.If)]
+    text = _SOMETIMES.text
     if tests:
         last = tests[-1]
         assert isinstance(last.node, ast.If)
-        when = ("" if last.block == "body" else "not ") + ast.unparse(last.node.test)[:80]
+        text = ("" if last.block == "body" else "not ") + ast.unparse(last.node.test)[:80]
+    when = When(text, at)
     optional = (*change.optional, *((key, when) for key in change.required))
     return Mapping((), optional, change.open)
 

@@ -10,6 +10,8 @@ from pinproof.contract.codebase.codebase import Codebase
 from pinproof.contract.codebase.relevant import Relevant
 from pinproof.contract.declared.library import Library, Member
 from pinproof.contract.evaluation import attributes, dicts, results
+from pinproof.contract.evaluation.lineage import lineage
+from pinproof.contract.evaluation.narrow import narrow
 from pinproof.contract.evaluation.position import Position, comprehension
 from pinproof.contract.evaluation.values import (
     NONE,
@@ -43,7 +45,7 @@ from pinproof.contract.syntax.nodes import (
     defaults,
     dotted,
 )
-from pinproof.contract.syntax.scopes import Scope, SourceFile
+from pinproof.contract.syntax.scopes import Patch, Scope, SourceFile
 from pinproof.contract.watch.watchlist import decorators
 
 # How many calls are followed into one another: a getter through a cache through a factory.
@@ -101,9 +103,9 @@ class Evaluator:
             self._cut += 1
             return UNKNOWN
         if isinstance(node, ast.Name):
-            return self.name(node.id, at)
+            return narrow(self, node, self.name(node.id, at), at)
         if isinstance(node, ast.Attribute):
-            return self.attributes(self.value(node.value, at), node.attr)
+            return narrow(self, node, self.attributes(self.value(node.value, at), node.attr), at)
         if isinstance(node, ast.Call):
             return self.each(self.value(node.func, at), lambda v: self.result(v, node, at))
         if isinstance(node, ast.Constant):
@@ -125,7 +127,7 @@ class Evaluator:
         if isinstance(node, ast.Lambda):
             return (EngineFunction(node, at.scope),)
         if isinstance(node, ast.Subscript):
-            return self._subscript(node, at)
+            return narrow(self, node, self._subscript(node, at), at)
         if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
             return (Items(self.value(node.elt, comprehension(self, node, at))),)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
@@ -208,24 +210,38 @@ class Evaluator:
         bindings = file.scope.bindings.get(name, ()) if file else ()
         return bool(bindings) and all(any(is_type_checking(arm) for arm in b.path) for b in bindings)
 
-    def is_patched(self, name: str, at: Position) -> bool:
-        """Whether the file sets an attribute of this name on some object."""
-        return name in at.scope.file.patched()
+    def is_patched(self, path: str, at: Position) -> bool:
+        """Whether the file sets an attribute of a library's module, class or object to something of its own.
 
-    def sources(self, node: ast.Name | ast.Attribute, at: Position) -> list[tuple[Scope, ast.expr]]:
-        """The expressions whose value a name or a `self.x` may hold, each with its scope."""
+        Args:
+            path: the full name of the attribute.
+            at: where it is used.
+        """
+        owner, _, name = path.rpartition(".")
+        return any(self._may_patch(patch, owner) for patch in at.scope.file.patched().get(name, ()))
+
+    def _may_patch(self, patch: Patch, owner: str) -> bool:
+        if isinstance(patch.owner, str):
+            return owner == patch.owner
+        values = self.value(patch.owner, Position(patch.scope, patch.step.path, patch.step.order))
+        return any(
+            isinstance(v, LibraryModule | LibraryMember | LibraryInstance | OpenMember)
+            or (isinstance(v, Unknown) and owner.rpartition(".")[2][:1].isupper())
+            for v in values
+        )
+
+    def stored(self, node: ast.Attribute, at: Position) -> list[tuple[Scope, Binding]]:
+        """What gives an attribute of the tree's own objects its value: `self.x = ...` in any method."""
         found: list[tuple[Scope, Binding]] = []
-        if isinstance(node, ast.Name):
-            scope: Scope | None = at.scope
-            while scope is not None and node.id not in scope.bindings:
-                scope = scope.parent
-            if scope is not None:
-                found = [(scope, b) for b in scope.bindings[node.id]]
-        else:
-            for value in self.value(node.value, at):
-                if isinstance(value, EngineInstance):
-                    found += attributes.self_assignments(value.of.scope).get(node.attr, [])
-        return [(s, b.node) for s, b in found if b.kind == "value" and isinstance(b.node, ast.expr)]
+        for value in self.value(node.value, at):
+            if isinstance(value, EngineInstance):
+                for cls in lineage(self, value.of):
+                    here = attributes.self_assignments(cls.scope).get(node.attr, [])
+                    here = [*here, *((cls.scope, b) for b in cls.scope.bindings.get(node.attr, ()))]
+                    found += here
+                    if here:
+                        break
+        return found
 
     def _local(self, name: str, scope: Scope, at: Position | None) -> Values:
         if scope.parent is None:

@@ -34,7 +34,7 @@ def base(evaluator: Evaluator, cls: EngineClass) -> LibraryMember | None:
     for each in lineage(evaluator, cls):
         if each.node.keywords:
             return None
-        for value in _bases(evaluator, each):
+        for value in bases(evaluator, each):
             if isinstance(value, LibraryMember) and value.member.kind == "class" and found is None:
                 found = value
             elif not isinstance(value, EngineClass) and not _is_inert(value):
@@ -46,7 +46,8 @@ def _is_inert(value: Value) -> bool:
     return isinstance(value, External) and value.name in _INERT
 
 
-def _bases(evaluator: Evaluator, cls: EngineClass) -> Values:
+def bases(evaluator: Evaluator, cls: EngineClass) -> Values:
+    """What the bases of a class statement stand for."""
     at = evaluator.at(cls.scope.parent or cls.scope)
     nodes = [b.value if isinstance(b, ast.Subscript) else b for b in cls.node.bases]
     return tuple(value for node in nodes for value in evaluator.value(node, at))
@@ -86,7 +87,7 @@ def superior(evaluator: Evaluator, at: Position) -> Values:
         scope = scope.parent
     cls = evaluator.engine_class(scope.enclosing_class)
     decorators = {(dotted(d) or "").rpartition(".")[2] for d in getattr(scope.node, "decorator_list", ())}
-    values = [v for v in _bases(evaluator, cls) if not _is_inert(v)]
+    values = [v for v in bases(evaluator, cls) if not _is_inert(v)]
     if len(values) != 1 or not decorators.isdisjoint(("classmethod", "staticmethod")):
         return UNKNOWN
     value = values[0]

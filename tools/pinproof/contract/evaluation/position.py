@@ -36,6 +36,15 @@ class Position:
         self.order = order
         self.when = when
 
+    def _key(self) -> tuple[object, ...]:
+        return id(self.scope.node), self.order, tuple((id(test), answer) for test, answer, _ in self.when)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Position) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
 
 def comprehension(evaluator: Evaluator, node: Comprehension, at: Position) -> Position:
     """The scope of a comprehension: its targets hide outer names, and hold elements of what they run over.

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from pinproof.contract.declared.library import Library, Member
 from pinproof.contract.syntax.scopes import Scope
+
+if TYPE_CHECKING:
+    from pinproof.contract.evaluation.position import Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +125,22 @@ class Items:
     element: tuple[Value, ...]
 
 
+class When(NamedTuple):
+    """When a dict holds a key: in the words of the source, and where it is put in, if that is known."""
+
+    text: str
+    at: Position | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, slots=True)
 class Mapping:
     """A dict whose keys are known: always there, or only under a condition; `open` when more may be."""
 
     required: tuple[str, ...]
-    optional: tuple[tuple[str, str], ...] = ()
+    optional: tuple[tuple[str, When], ...] = ()
     open: bool = False
     values: tuple[Value, ...] = ()
 

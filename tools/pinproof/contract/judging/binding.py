@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from pinproof.contract.evaluation.values import When
 from pinproof.contract.model import Drift, Parameter, Signature
 
 
@@ -16,14 +17,14 @@ class Arguments(NamedTuple):
         positional: how many are certainly passed by position.
         more_positional: whether a `*args` of unknown length may add to them.
         keywords: the names certainly passed by keyword.
-        optional: names that a dict may hold, each with the condition in the source's words.
+        optional: names that a dict may hold, each with the condition.
         more_keywords: whether a `**kwargs` of unknown content may add to them.
     """
 
     positional: int = 0
     more_positional: bool = False
     keywords: tuple[str, ...] = ()
-    optional: tuple[tuple[str, str], ...] = ()
+    optional: tuple[tuple[str, When], ...] = ()
     more_keywords: bool = False
 
     @property
@@ -67,7 +68,9 @@ def _unexpected(signature: Signature, arguments: Arguments) -> Iterable[Drift]:
         yield Drift(kind="unexpected-keyword", names=always, nearest=nearest(always, free))
     for name, when in arguments.optional:
         if name not in known and name not in always:
-            yield Drift(kind="unexpected-keyword", names=(name,), nearest=nearest((name,), free), when=when)
+            yield Drift(
+                kind="unexpected-keyword", names=(name,), nearest=nearest((name,), free), when=str(when)
+            )
 
 
 def _filled_by_position(signature: Signature, arguments: Arguments) -> Iterable[str]:

@@ -1,17 +1,24 @@
-"""What keeps a failing call from running: handlers, probes, version tests, other platforms' branches."""
+"""What keeps a failing call from running: handlers that take its error in, and conditions that are not met.
+
+A condition guards a call when it is not met on the pinned versions, or when it asks for this very callee, or
+its library's version, and the answer is not known. One that asks the library for something else, without an
+answer, leaves the call open. Any other condition may hold, so the call may run.
+"""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.position import Position
-from pinproof.contract.judging import truth
+from pinproof.contract.judging import platforms, reach
+from pinproof.contract.judging.pinned import Pinned
+from pinproof.contract.judging.reach import Edge
+from pinproof.contract.judging.truth import Answer, Question
 from pinproof.contract.model import DriftKind
-from pinproof.contract.syntax.bindings import Arm, Path, Step, own_expressions
-from pinproof.contract.syntax.flow import PARENTS, catches
+from pinproof.contract.syntax.bindings import Arm, Path, own_expressions
+from pinproof.contract.syntax.flow import PARENTS, catches, fails
 from pinproof.contract.syntax.nodes import FunctionNode, dotted
 from pinproof.contract.syntax.scopes import Scope, scopes
 
@@ -26,67 +33,137 @@ _RAISED: dict[DriftKind, str] = {
 }
 # How many callers of private functions are looked through.
 _DEEPEST = 2
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def guard(
-    evaluator: Evaluator,
-    at: Position,
-    kind: DriftKind,
-    names: tuple[str, ...],
-    *,
-    importing: bool,
-    depth: int = 0,
-) -> str | None:
-    """What keeps a drift from happening, with its line; None when nothing does.
+class Guard(NamedTuple):
+    """What keeps a call from running, with its line; when it is not `sure`, the call may run all the same."""
+
+    why: str
+    sure: bool = True
+
+
+def error_of(question: Question, *, importing: bool) -> str:
+    """The built-in exception that a drift raises; `importing` when an import statement fails."""
+    if importing and question.kind == "missing-attribute":
+        return "ImportError"
+    return _RAISED[question.kind]
+
+
+def guard(pinned: Pinned, at: Position, question: Question, error: str, depth: int = 0) -> Guard | None:
+    """What keeps a drift from happening; None when nothing does.
 
     Args:
-        evaluator: for the tests of the branches around it.
+        pinned: answers the tests of the branches around it.
         at: where the failing node stands.
-        kind: the kind of drift.
-        names: what is missing or unexpected: a probe for just that counts.
-        importing: whether an import statement fails (ImportError) rather than an attribute access.
+        question: what fails.
+        error: the exception that it raises.
         depth: how many callers of private functions were looked through.
     """
-    error = "ImportError" if importing and kind == "missing-attribute" else _RAISED[kind]
-    question = truth.Question(kind, names)
-    for test, taken, line in at.when:
-        found = _by_test(evaluator, test, taken, at, question, line)
-        if found:
+    doubts: list[Guard] = []
+    for found in _guards(pinned, at, question, error, depth):
+        if found.sure:
             return found
+        doubts.append(found)
+    return doubts[0] if doubts else None
+
+
+def _guards(pinned: Pinned, at: Position, question: Question, error: str, depth: int) -> Iterator[Guard]:
+    for test, taken, line in at.when:
+        yield from _by_edge(reach.test_edge(pinned, test, taken, at, line), question)
     scope: Scope | None = at.scope
     path, order = at.path, at.order
+    inline = True
     while scope is not None:
-        found = _in_scope(evaluator, scope, path, order, error, question)
-        if found:
-            return found
-        found = _by_callers(evaluator, scope, kind, names, importing=importing, depth=depth)
-        if found:
-            return found
+        for edge in reach.edges(pinned, scope, path, order, {}):
+            yield from _by_edge(edge, question)
+        if inline:
+            yield from _by_handlers(path, error)
+        yield from _by_platform(pinned, scope)
+        yield from _by_callers(pinned, scope, question, error, depth)
+        inline = inline and isinstance(scope.node, ast.ClassDef)
         path, order = scope.inside, scope.order
         scope = scope.parent
-    return None
 
 
-def _by_callers(
-    evaluator: Evaluator,
-    scope: Scope,
-    kind: DriftKind,
-    names: tuple[str, ...],
-    *,
-    importing: bool,
-    depth: int,
-) -> str | None:
+def _by_edge(edge: Edge, question: Question) -> Iterator[Guard]:
+    if edge.met.answer is Answer.NO:
+        yield Guard(f"{edge.text} (never so here)")
+    elif edge.met.answer is Answer.MAY:
+        if question.is_asked(edge.met.about):
+            yield Guard(f"{edge.text} (a probe)")
+        elif question.library in edge.near or any(a.library == question.library for a in edge.met.about):
+            yield Guard(
+                f"{edge.text} asks {question.library} for something, and the answer is not known", False
+            )
+
+
+def _by_platform(pinned: Pinned, scope: Scope) -> Iterator[Guard]:
+    """A function or class named for another platform says little: it may run here too."""
+    if isinstance(scope.node, FunctionNode | ast.ClassDef) and not platforms.is_plugin(
+        pinned.evaluator.codebase
+    ):
+        other = platforms.named(scope.node.name)
+        if other:
+            yield Guard(f"line {scope.node.lineno}: {scope.node.name} is named for {other}", False)
+
+
+# -- handlers --------------------------------------------------------------------------------------------
+
+
+def _by_handlers(path: Path, error: str) -> Iterator[Guard]:
+    """Handlers around a call that take its error in: one that ends in an error of its own hands that on."""
+    for arm in reversed(path):
+        if arm.block != "body":
+            continue
+        if isinstance(arm.node, ast.Try):
+            handler = next((h for h in arm.node.handlers if catches(h, error)), None)
+            if handler is None:
+                continue
+            if not fails(handler.body):
+                caught = f" {ast.unparse(handler.type)}" if handler.type else ""
+                yield Guard(f"line {handler.lineno}: except{caught}")
+            error = _raised_by(handler) or error
+        elif isinstance(arm.node, ast.With):
+            yield from _by_suppress(arm, error)
+
+
+def _by_suppress(arm: Arm, error: str) -> Iterator[Guard]:
+    assert isinstance(arm.node, ast.With)
+    for item in arm.node.items:
+        call = item.context_expr
+        if not isinstance(call, ast.Call) or (dotted(call.func) or "").rpartition(".")[2] != "suppress":
+            continue
+        if any((dotted(a) or "") in PARENTS.get(error, ()) for a in call.args):
+            yield Guard(f"line {arm.node.lineno}: {ast.unparse(call)}")
+
+
+def _raised_by(handler: ast.ExceptHandler) -> str | None:
+    """The exception that a handler raises anew; None when it raises the one it caught."""
+    last = handler.body[-1]
+    if isinstance(last, ast.Raise) and last.exc is not None:
+        made = last.exc.func if isinstance(last.exc, ast.Call) else last.exc
+        name = (dotted(made) or "?").rpartition(".")[2]
+        return None if name == handler.name else name
+    return None if isinstance(last, ast.Raise) else "SystemExit" if isinstance(last, ast.Expr) else None
+
+
+# -- callers ---------------------------------------------------------------------------------------------
+
+
+def _by_callers(pinned: Pinned, scope: Scope, question: Question, error: str, depth: int) -> Iterator[Guard]:
     """A guard around every place that uses a private function: it runs only from there."""
     node = scope.node
     if not isinstance(node, FunctionNode) or not node.name.startswith("_") or node.name.endswith("__"):
-        return None
-    found: str | None = None
+        return
+    found: list[Guard] = []
     for place in _uses(scope, node.name) if depth < _DEEPEST else ():
-        found = guard(evaluator, place, kind, names, importing=importing, depth=depth + 1)
-        if found is None:
-            return None
-    return f"{found}, around every use of {node.name}" if found else None
+        one = guard(pinned, place, question, error, depth + 1)
+        if one is None:
+            return
+        found.append(one)
+    if found:
+        least = next((g for g in found if not g.sure), found[-1])
+        yield Guard(f"{least.why}, around every use of {node.name}", least.sure)
 
 
 def _uses(scope: Scope, name: str) -> Iterator[Position]:
@@ -108,85 +185,3 @@ def _around(scope: Scope) -> Iterator[Scope]:
     while inner is not None:
         yield inner
         inner = inner.parent
-
-
-def _in_scope(
-    evaluator: Evaluator, scope: Scope, path: Path, order: int, error: str, question: truth.Question
-) -> str | None:
-    named = _platform_name(scope, question)
-    if named:
-        return named
-    for index in reversed(range(len(path))):
-        arm = path[index]
-        found = _by_handler(arm, error)
-        if not found and isinstance(arm.node, ast.If | ast.While) and arm.block in ("body", "orelse"):
-            here = evaluator.at(scope, path[:index], order)
-            found = _by_test(evaluator, arm.node.test, arm.block == "body", here, question, arm.node.lineno)
-        if found:
-            return found
-    for test, taken, step in _left_before(scope, path, order):
-        here = evaluator.at(scope, step.path, step.order)
-        found = _by_test(evaluator, test, taken, here, question, step.node.lineno)
-        if found:
-            return found
-    return None
-
-
-def _by_handler(arm: Arm, error: str) -> str | None:
-    node = arm.node
-    if arm.handler is not None and catches(arm.handler, "ImportError", "AttributeError"):
-        return f"line {arm.handler.lineno}: runs only after an import has failed"
-    if isinstance(node, ast.Try) and arm.block == "body":
-        for handler in node.handlers:
-            if catches(handler, error) and not _raises(handler.body):
-                caught = f" {ast.unparse(handler.type)}" if handler.type else ""
-                return f"line {handler.lineno}: except{caught}"
-    if isinstance(node, ast.With) and arm.block == "body":
-        for item in node.items:
-            call = item.context_expr
-            if not isinstance(call, ast.Call) or not (dotted(call.func) or "").endswith("suppress"):
-                continue
-            if any((dotted(a) or "") in PARENTS.get(error, ()) for a in call.args):
-                return f"line {node.lineno}: {ast.unparse(call)}"
-    return None
-
-
-def _raises(body: list[ast.stmt]) -> bool:
-    return isinstance(body[-1], ast.Raise) and not any(isinstance(s, ast.If | ast.Try) for s in body)
-
-
-def _by_test(
-    evaluator: Evaluator, test: ast.expr, taken: bool, at: Position, question: truth.Question, line: int
-) -> str | None:
-    answer = truth.of(evaluator, test, at, question)
-    text = " ".join(ast.unparse(test).split())
-    shown = f"line {line}: {'if' if taken else 'unless'} {text[:70]}{'...' if len(text) > 70 else ''}"
-    if answer is truth.PROBE:
-        return f"{shown} (a probe)"
-    if isinstance(answer, bool) and answer != taken:
-        return f"{shown} (never so here)"
-    return None
-
-
-def _left_before(scope: Scope, path: Path, order: int) -> Iterator[tuple[ast.expr, bool, Step]]:
-    """Tests that were passed on the way: `if not probe: return` above, and asserts."""
-    for step in scope.leaving:
-        if step.order >= order or step.path != path[: len(step.path)]:
-            continue
-        node = step.node
-        if isinstance(node, ast.If) and isinstance(node.body[-1], _LEAVES):
-            if not any(arm.node is node for arm in path):
-                yield node.test, False, step
-        elif isinstance(node, ast.Assert):
-            yield node.test, True, step
-
-
-def _platform_name(scope: Scope, question: truth.Question) -> str | None:
-    """Functions and classes named for another platform: `_build_xpu_block_ids`."""
-    if not isinstance(scope.node, FunctionNode | ast.ClassDef):
-        return None
-    words = {w.lower() for w in re.findall(r"[A-Za-z][a-z]+|[A-Z]{2,}|\d+", scope.node.name)}
-    other = words & truth.other_platforms()
-    if other:
-        return f"line {scope.node.lineno}: {scope.node.name} is for {sorted(other)[0]}"
-    return None

@@ -29,10 +29,13 @@ from pinproof.contract.evaluation.values import (
     Value,
     Values,
 )  # fmt: skip
+from pinproof.contract.judging import probes
 from pinproof.contract.judging.binding import Arguments, bind, nearest
 from pinproof.contract.judging.forward import forwarded
-from pinproof.contract.judging.guards import guard
+from pinproof.contract.judging.guards import Guard, error_of, guard
+from pinproof.contract.judging.pinned import Pinned
 from pinproof.contract.judging.sites import Site, arguments
+from pinproof.contract.judging.truth import Question
 from pinproof.contract.model import CallCheck, Drift, Signature
 from pinproof.contract.syntax.nodes import lines
 
@@ -78,12 +81,13 @@ def _attribute(evaluator: Evaluator, site: Site, node: ast.Attribute) -> Iterato
     if not owners or not all(isinstance(o, kinds) for o in owners):
         return
     values = evaluator.each(owners, lambda v: evaluator.attribute(v, node.attr))
-    if not values or not all(isinstance(v, Absent) for v in values):
+    first = values[0] if values else None
+    if not isinstance(first, Absent) or not all(isinstance(v, Absent) for v in values):
         return
     if stores:
         known = _is_read(site, node.attr)
     else:
-        known = evaluator.is_patched(node.attr, site.at) or is_stored(evaluator, owners, node.attr)
+        known = evaluator.is_patched(first.path, site.at) or is_stored(evaluator, owners, node.attr)
     if not known:
         yield from _absent(evaluator, site, values, importing=False)
 
@@ -103,14 +107,18 @@ def _absent(evaluator: Evaluator, site: Site, values: Values, *, importing: bool
     drift = Drift(
         kind="missing-module" if first.module else "missing-attribute", names=(first.path,), nearest=near
     )
+    question = Question(drift.kind, drift.names, first.library.name, first.path)
+    found = guard(Pinned(evaluator), site.at, question, error_of(question, importing=importing))
+    open_ = None if found is None or found.sure else found.why
     yield CallCheck(
         file=site.at.scope.file.path,
         line=place.lineno,
         col=place.col_offset + 1,
         callee=first.path,
         library=first.library.name,
-        drifts=(drift,),
-        guard=guard(evaluator, site.at, drift.kind, (first.path,), importing=importing),
+        drifts=() if open_ else (drift,),
+        open=open_,
+        guard=found.why if found is not None and found.sure else None,
         how=first.reason,
     )
 
@@ -141,7 +149,8 @@ def _call(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallChec
         outcomes.extend(_outcomes(evaluator, site, node, value, given))
     checks = [o for o in outcomes if o is not None]
     if checks:
-        yield from _settled(evaluator, site, checks, unknown=len(checks) < len(outcomes))
+        assert given is not None
+        yield from _settled(evaluator, site, checks, given, unknown=len(checks) < len(outcomes))
 
 
 def _getattr(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallCheck]:
@@ -195,7 +204,7 @@ def _partial(evaluator: Evaluator, site: Site, node: ast.Call) -> Iterator[CallC
     given = given._replace(positional=given.positional - 1, more_positional=True, more_keywords=True)
     check = _bound(site, node, values[0], given, _origin(site, node))
     if check.drifts:
-        yield _failing(evaluator, site, check)
+        yield _failing(evaluator, site, check, given)
 
 
 def _outcomes(
@@ -286,7 +295,7 @@ def _least(found: Sequence[Signature], given: Arguments) -> tuple[tuple[Drift, .
 
 
 def _settled(
-    evaluator: Evaluator, site: Site, checks: list[CallCheck], *, unknown: bool
+    evaluator: Evaluator, site: Site, checks: list[CallCheck], given: Arguments, *, unknown: bool
 ) -> Iterator[CallCheck]:
     """The checks of a call that may reach several callees: it fails only when it fails with each.
 
@@ -296,7 +305,7 @@ def _settled(
     settled = [c if len(checks) == 1 else _without(c, taken) for c in checks]
     failing = [c for c in settled if c.drifts]
     if failing and len(failing) == len(settled) and not unknown:
-        yield _failing(evaluator, site, failing[0])
+        yield _failing(evaluator, site, failing[0], given)
         return
     seen: set[str] = set()
     for check in settled:
@@ -311,50 +320,51 @@ def _without(check: CallCheck, taken: set[str]) -> CallCheck:
     return msgspec.structs.replace(check, drifts=drifts)
 
 
-def _failing(evaluator: Evaluator, site: Site, check: CallCheck) -> CallCheck:
-    if evaluator.is_patched(check.callee.rsplit(".", 1)[-1], site.at):
+def _failing(evaluator: Evaluator, site: Site, check: CallCheck, given: Arguments) -> CallCheck:
+    if evaluator.is_patched(check.callee, site.at):
         return msgspec.structs.replace(check, drifts=(), open="the file replaces an attribute of this name")
-    if isinstance(site.node, ast.Call) and _is_narrowed(site, site.node.func):
-        return msgspec.structs.replace(check, drifts=(), open="an isinstance test says what it is called on")
-    return _guarded(evaluator, site.at, check)
-
-
-def _is_narrowed(site: Site, function: ast.expr) -> bool:
-    """Whether a test around the call, or an assert above it, asks for the class of what it is called on."""
-    if not isinstance(function, ast.Attribute):
-        return False
-    receiver = ast.dump(function.value)
-    tests = [test for test, _, _ in site.at.when]
-    tests += [arm.node.test for arm in site.at.path if isinstance(arm.node, ast.If | ast.While)]
-    tests += [
-        step.node.test for step in site.at.scope.steps
-        if isinstance(step.node, ast.Assert) and step.order < site.at.order
-    ]  # fmt: skip
-    return any(
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Name)
-        and call.func.id in ("isinstance", "type", "issubclass")
-        and call.args
-        and ast.dump(call.args[0]) == receiver
-        for test in tests
-        for call in ast.walk(test)
-    )
-
-
-def _guarded(evaluator: Evaluator, at: Position, check: CallCheck) -> CallCheck:
-    guards: list[str] = []
+    guards: list[Guard] = []
     live: list[Drift] = []
     for drift in check.drifts:
-        found = guard(evaluator, at, drift.kind, drift.names, importing=False)
-        if found is None and drift.when is not None and evaluator.codebase.probed().issuperset(drift.names):
-            found = f"a signature is asked for {', '.join(drift.names)} elsewhere in the tree"
+        found = _guard(evaluator, site.at, check, drift, given)
         if found is None:
             live.append(drift)
         else:
             guards.append(found)
     if live:
         return msgspec.structs.replace(check, drifts=tuple(live))
-    return msgspec.structs.replace(check, guard=guards[0])
+    doubt = next((g for g in guards if not g.sure), None)
+    if doubt is not None:
+        return msgspec.structs.replace(check, drifts=(), open=doubt.why)
+    return msgspec.structs.replace(check, guard=guards[0].why)
+
+
+def _guard(
+    evaluator: Evaluator, at: Position, check: CallCheck, drift: Drift, given: Arguments
+) -> Guard | None:
+    """What keeps one drift of a call from happening: around the call, or where the argument is put in."""
+    pinned = Pinned(evaluator)
+    question = Question(drift.kind, drift.names, check.library, check.callee)
+    error = error_of(question, importing=False)
+    found = guard(pinned, at, question, error)
+    if (found is not None and found.sure) or drift.when is None:
+        return found
+    found = found or _all_put_in(pinned, question, given)
+    for name in drift.names if found is None else ():
+        probe = probes.elsewhere(evaluator, check.callee, name, at.scope.file.path)
+        return Guard(probe) if probe else None
+    return found
+
+
+def _all_put_in(pinned: Pinned, question: Question, given: Arguments) -> Guard | None:
+    """What keeps every statement that puts the argument into a dict from running."""
+    found: Guard | None = None
+    for name, when in given.optional:
+        if name in question.names:
+            found = guard(pinned, when.at, question, "") if when.at is not None else None
+            if found is None:
+                return None
+    return found
 
 
 def _origin(site: Site, node: ast.Call) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pinproof.contract.syntax.bindings import Arm, Binding, Path
-from pinproof.contract.syntax.nodes import dotted
+from pinproof.contract.syntax.bindings import Arm, Binding, Path, Step
+from pinproof.contract.syntax.nodes import dotted, own_nodes
 
 PARENTS = {
     "ImportError": ("ImportError", "Exception", "BaseException"),
@@ -74,3 +74,89 @@ def is_type_checking(arm: Arm) -> bool:
     return isinstance(arm.node, ast.If) and arm.block == "body" and (
         (dotted(arm.node.test) or "").rpartition(".")[2] == "TYPE_CHECKING"
     )  # fmt: skip
+
+
+_ENDS = {"sys.exit", "exit", "quit", "os._exit", "os.abort"}
+
+
+def leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether every way through a block leaves it: by return, raise, continue, break or the program's end."""
+    return any(_leaves(node) for node in body)
+
+
+def _leaves(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Return | ast.Raise | ast.Continue | ast.Break):
+        return True
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call) and dotted(node.value.func) in _ENDS
+    if isinstance(node, ast.If):
+        return leaves(node.body) and leaves(node.orelse)
+    if isinstance(node, ast.With | ast.AsyncWith):
+        return leaves(node.body)
+    if isinstance(node, ast.Try):
+        main = leaves(node.body) or leaves(node.orelse)
+        return leaves(node.finalbody) or (main and all(leaves(h.body) for h in node.handlers))
+    return False
+
+
+def fails(body: Sequence[ast.stmt]) -> bool:
+    """Whether every way through a handler ends in an error or the program's end.
+
+    A return, or an end that is not certain, takes the error in.
+    """
+    for node in body:
+        if isinstance(node, ast.Raise):
+            return True
+        if isinstance(node, ast.Expr):
+            if _leaves(node):
+                return True
+        elif isinstance(node, ast.If | ast.With | ast.AsyncWith | ast.Try):
+            if _block_fails(node):
+                return True
+            if _escapes(node):
+                return False
+        elif _leaves(node) or _escapes(node):
+            return False
+    return False
+
+
+def _block_fails(node: ast.If | ast.With | ast.AsyncWith | ast.Try) -> bool:
+    if isinstance(node, ast.If):
+        return fails(node.body) and fails(node.orelse)
+    if isinstance(node, ast.Try):
+        main = fails(node.body) or fails(node.orelse)
+        return fails(node.finalbody) or (main and all(fails(h.body) for h in node.handlers))
+    return fails(node.body)
+
+
+def _escapes(node: ast.stmt) -> bool:
+    """Whether a statement may leave the block other than by an error."""
+    ways = (ast.Return, ast.Continue, ast.Break)
+    return any(isinstance(child, ways) for child in own_nodes(node))
+
+
+def decides(node: ast.stmt) -> bool:
+    """Whether a statement decides if those after it run: an assert, an if or a try that may leave."""
+    if isinstance(node, ast.If):
+        return leaves(node.body) != leaves(node.orelse)
+    if isinstance(node, ast.Try):
+        return any(leaves(part) for part in (node.body, node.orelse, *(h.body for h in node.handlers)))
+    return isinstance(node, ast.Assert)
+
+
+def passed(steps: Sequence[Step], path: Path, order: int) -> Iterator[tuple[ast.expr, bool, Step]]:
+    """The tests answered on the way to a statement: `if not probe: return` above it, and asserts.
+
+    Args:
+        steps: the statements of its scope that decide (see `decides`).
+        path: the branches around it.
+        order: its place in the order.
+    """
+    for step in steps:
+        if step.order >= order or step.path != path[: len(step.path)]:
+            continue
+        node = step.node
+        if isinstance(node, ast.Assert):
+            yield node.test, True, step
+        elif isinstance(node, ast.If) and not any(arm.node is node for arm in path):
+            yield node.test, not leaves(node.body), step

@@ -92,7 +92,7 @@ def _from(source: bytes, names: tuple[str, ...]) -> Imported:
 def mentions(
     data: bytes, found: Iterable[Imported], tops: frozenset[str], needles: tuple[bytes, ...]
 ) -> bool:
-    """Whether a file imports one of the packages, or may import one by name.
+    """Whether a file imports one of the packages, or may import or ask for one by name.
 
     Args:
         data: the file.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from pinproof.contract.syntax.bindings import Binding, Path, Step, bound_by, collect, flatten, own_expressions
+from pinproof.contract.syntax.flow import decides
 from pinproof.contract.syntax.nodes import Comprehension, FunctionNode, absolute, dotted
 
 _SHRINKS = re.compile(rb"(\w+)\s*\.\s*(?:pop|popitem|clear)\s*\(|\bdel\s+(?:\w+\.)*(\w+)\[")
@@ -21,7 +22,7 @@ class Scope:
 
     `arguments` holds what is known of the parameters when a call is followed into a function, values or what
     gives them when asked; `memo` what bindings were evaluated to at
-    the evaluator's `age`; `inside`
+    the evaluator's `age`; `tests` what narrowing has read of the scope's tests; `inside`
     and `order` say where the def or class stands in the scope around it. A scope is `fixed` when neither it
     nor one around it has known parameters: what it gives is the same each time.
     """
@@ -42,6 +43,7 @@ class Scope:
         "order",
         "parent",
         "stored",
+        "tests",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +59,7 @@ class Scope:
         self.memo: dict[tuple[int, int], Known] = {}
         self.age = 0
         self.stored: dict[str, list[tuple[Scope, Binding]]] | None = None
+        self.tests: object = None
         self.fixed: bool = True if parent is None else parent.fixed
         self._inner: dict[int, Scope] = {}
         self._steps: list[Step] | None = None
@@ -76,7 +79,8 @@ class Scope:
         copy.inside, copy.order = self.inside, self.order
         copy.arguments = dict(arguments)
         copy.fixed = False
-        copy._steps, copy._bindings = self.steps, self.bindings
+        copy._steps, copy._bindings, copy._leaving = self.steps, self.bindings, self._leaving
+        copy.tests = self.tests
         return copy
 
     @property
@@ -89,13 +93,9 @@ class Scope:
 
     @property
     def leaving(self) -> list[Step]:
-        """The statements that may decide whether those after them run: an if without else, an assert."""
+        """The statements that decide whether those after them run: an if that leaves, an assert."""
         if self._leaving is None:  # asked for by every call of the scope
-            self._leaving = [
-                step for step in self.steps
-                if isinstance(step.node, ast.Assert)
-                or (isinstance(step.node, ast.If) and not step.node.orelse)
-            ]  # fmt: skip
+            self._leaving = [step for step in self.steps if decides(step.node)]
         return self._leaving
 
     @property
@@ -119,6 +119,14 @@ def scopes(scope: Scope) -> Iterator[Scope]:
             yield from scopes(scope.inner(step.node, step.node.name, step))
 
 
+class Patch(NamedTuple):
+    """A statement that sets an attribute of `owner`: an expression, or a module's or class's full name."""
+
+    scope: Scope
+    step: Step
+    owner: ast.expr | str
+
+
 class SourceFile:
     """One parsed file of the tree."""
 
@@ -130,7 +138,7 @@ class SourceFile:
         self.tree = tree
         self.scope = Scope(self, tree, None, module)
         self._stars: list[str] | None = None
-        self._patched: set[str] | None = None
+        self._patched: dict[str, list[Patch]] | None = None
         self._shrunk: set[str] | None = None
         self._globals: dict[str, list[tuple[Scope, Binding]]] | None = None
 
@@ -148,16 +156,14 @@ class SourceFile:
             ]
         return self._stars
 
-    def patched(self) -> set[str]:
-        """Attribute names that this file sets on objects other than `self`."""
+    def patched(self) -> dict[str, list[Patch]]:
+        """Attribute names that this file sets on objects other than `self`, and on what."""
         if self._patched is None:
-            self._patched = set()
+            self._patched = {}
             for scope in scopes(self.scope):
                 for step in scope.steps:
-                    if isinstance(step.node, ast.Assign):
-                        self._patched.update(_set_elsewhere(step.node))
-                    for expression in own_expressions(step.node):
-                        self._patched.update(_patched_by_call(expression))
+                    for name, owner in _patches(step.node):
+                        self._patched.setdefault(name, []).append(Patch(scope, step, owner))
         return self._patched
 
     def shrunk(self) -> set[str]:
@@ -193,24 +199,29 @@ class SourceFile:
                     self._globals.setdefault(name, []).append((scope, binding))
 
 
-def _set_elsewhere(node: ast.Assign) -> Iterator[str]:
-    for target in node.targets:
+def _patches(node: ast.stmt) -> Iterator[tuple[str, ast.expr | str]]:
+    for target in node.targets if isinstance(node, ast.Assign) else ():
         if isinstance(target, ast.Attribute):
             owner = target.value.id if isinstance(target.value, ast.Name) else ""
             if owner not in ("self", "cls"):
-                yield target.attr
+                yield target.attr, target.value
+    for expression in own_expressions(node):
+        yield from _patched_by_call(expression)
 
 
-def _patched_by_call(expression: ast.expr) -> Iterator[str]:
-    """Names that `setattr(x, "name", ...)`, `patch("a.b.name")` and `patch.object(x, "name")` replace."""
+def _patched_by_call(expression: ast.expr) -> Iterator[tuple[str, ast.expr | str]]:
+    """What `setattr(x, "name", ...)`, `patch.object(x, "name")` and `patch("a.b.name")` replace."""
     for call in ast.walk(expression):
         if not isinstance(call, ast.Call):
             continue
         called = (dotted(call.func) or "").split(".")
+        texts = [a.value if isinstance(a, ast.Constant) else None for a in call.args[:2]]
         if called[-1] == "setattr" or "patch" in called[-2:]:
-            for argument in call.args[:2]:
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    yield argument.value.rpartition(".")[2]
+            if texts and isinstance(texts[0], str):
+                owner, _, name = texts[0].rpartition(".")
+                yield name, owner
+            elif len(texts) == 2 and isinstance(texts[1], str):
+                yield texts[1], call.args[0]
 
 
 def module_of(path: str) -> tuple[str, bool]:

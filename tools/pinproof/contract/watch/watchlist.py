@@ -44,8 +44,11 @@ class Decorators(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Platforms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The platform that the watched builds are for, and the others, as words in names and tests."""
+    """The platform that the watched builds are for, and the others; watchlist.toml explains the fields."""
 
+    modules: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     other: tuple[str, ...] = ()
     other_tests: tuple[str, ...] = ()
