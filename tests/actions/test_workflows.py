@@ -15,9 +15,10 @@ from tests.conftest import REPO
 BIN = Path(sys.executable).parent
 ALL = [*WORKFLOWS, *ACTIONS]
 GPU = REPO / ".github/workflows/gpu-smoke.yml"
-WRITES = {
+RIGHTS = {
     ("drift-watch.yml", "publish"): {"id-token": "write", "pages": "write"},
     ("drift-watch.yml", "report"): {"contents": "write", "issues": "write"},
+    ("release.yml", "build"): {"checks": "read", "contents": "read"},
     ("release.yml", "publish"): {"attestations": "write", "id-token": "write"},
 }
 
@@ -47,7 +48,7 @@ def test_one_action_has_one_version_everywhere() -> None:
 def test_no_workflow_has_rights_and_each_job_names_its_own(path: Path) -> None:
     assert load(path)["permissions"] == {}
     for job_id, job in jobs(path).items():
-        assert job["permissions"] == WRITES.get((path.name, job_id), {"contents": "read"})
+        assert job["permissions"] == RIGHTS.get((path.name, job_id), {"contents": "read"})
         assert job["timeout-minutes"] <= 60
 
 

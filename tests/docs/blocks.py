@@ -68,7 +68,8 @@ def _steps(text: str, first: int) -> Iterator[Step]:
 def run(step: Step, folder: Path) -> str:
     """What a command prints to standard output, in a folder, with this checkout's pinproof."""
     program = Path(sys.executable).parent
-    environment = {**os.environ, "PATH": f"{program}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
+    environment = {**os.environ, "PATH": f"{program}{os.pathsep}{os.environ['PATH']}"}
+    environment.pop("COLUMNS", None)  # as into a file: a sentence stays on its line
     done = subprocess.run(
         ["bash", "-c", step.command], cwd=folder, env=environment, capture_output=True, text=True,
         timeout=_LONGEST_S, check=False, stdin=subprocess.DEVNULL,

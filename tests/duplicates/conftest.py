@@ -33,6 +33,7 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, waits: list[float]) 
     monkeypatch.setenv("PATH", f"{empty}:/usr/bin:/bin")
     with serve({number: msgspec.structs.replace(made) for number, made in SMALL.pulls.items()}) as running:
         monkeypatch.setenv("GITHUB_API_URL", running.url)
+        monkeypatch.setenv("GITHUB_SERVER_URL", f"file://{tmp_path}/no-server")
         monkeypatch.delenv("GITHUB_GRAPHQL_URL", raising=False)
         monkeypatch.delenv("GH_TOKEN", raising=False)
         monkeypatch.setenv("GITHUB_TOKEN", SECRET)

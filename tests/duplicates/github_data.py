@@ -19,6 +19,8 @@ def pull_node(made: Made) -> dict[str, Any]:
         "__typename": "PullRequest", "number": made.number, "title": made.title, "body": made.body,
         "state": made.state.upper(), "createdAt": stamp(made.created), "updatedAt": stamp(made.updated),
         "closedAt": stamp(made.closed), "headRefName": made.branch, "headRefOid": made.head,
+        "isDraft": made.draft, "baseRefName": made.base,
+        "mergeCommit": {"oid": made.merge} if made.merge else None,
         "author": {"__typename": "User", "login": made.author},
         "closingIssuesReferences": {"nodes": [{"number": number} for number in sorted(made.closes)]},
         "files": {
@@ -34,7 +36,8 @@ def pull_item(made: Made) -> dict[str, Any]:
         "state": "open" if made.state == "open" else "closed", "user": {"login": made.author},
         "created_at": stamp(made.created), "updated_at": stamp(made.updated), "closed_at": stamp(made.closed),
         "merged_at": stamp(made.closed) if made.state == "merged" else None,
-        "head": {"sha": made.head, "ref": made.branch},
+        "head": {"sha": made.head, "ref": made.branch}, "base": {"ref": made.base}, "draft": made.draft,
+        "merge_commit_sha": made.merge,
     }  # fmt: skip
 
 

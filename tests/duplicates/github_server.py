@@ -88,7 +88,7 @@ class _Root:
     def repository(self, _info: Any, owner: str, name: str, **_: Any) -> Any:
         if f"{owner}/{name}" != self.server.repo:
             return GraphQLError("Could not resolve to a Repository", extensions={"type": "NOT_FOUND"})
-        return {"pullRequests": self._pull_requests, "issue": self._issue}
+        return {"pullRequests": self._pull_requests, "issueOrPullRequest": self._numbered}
 
     def _pull_requests(self, _info: Any, **arguments: Any) -> Any:
         server, first = self.server, arguments.get("first") or 0
@@ -109,10 +109,12 @@ class _Root:
             "pageInfo": {"endCursor": end, "hasNextPage": more},
         }  # fmt: skip
 
-    def _issue(self, _info: Any, number: int) -> Any:
+    def _numbered(self, _info: Any, number: int) -> Any:
         issue = self.server.issues.get(number)
+        if issue is None and (made := self.server.pulls.get(number)):
+            return {**pull_node(made), "comments": {"totalCount": 0, "nodes": []}}
         if issue is None:
-            return GraphQLError("Could not resolve to an Issue", extensions={"type": "NOT_FOUND"})
+            return GraphQLError("Could not resolve to a number", extensions={"type": "NOT_FOUND"})
         comments = [{"body": body} for body in issue["comments"]]
         return {**issue, "comments": {"totalCount": len(comments), "nodes": comments}}
 

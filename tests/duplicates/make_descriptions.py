@@ -21,11 +21,13 @@ REST = DATA / "github-rest-subset.json"
 # What is kept of the schema: types with their fields. Fields keep their arguments and types.
 FIELDS = {
     "RateLimit": ("cost", "limit", "remaining", "resetAt"),
-    "Repository": ("pullRequests", "issue"),
+    "Repository": ("pullRequests", "issueOrPullRequest"),
     "PullRequestConnection": ("totalCount", "pageInfo", "nodes"),
     "PageInfo": ("endCursor", "hasNextPage"),
     "PullRequest": ("number", "title", "body", "state", "createdAt", "updatedAt", "closedAt", "headRefName",
-                    "headRefOid", "author", "closingIssuesReferences", "files"),
+                    "headRefOid", "baseRefName", "isDraft", "mergeCommit", "author", "comments",
+                    "closingIssuesReferences", "files"),
+    "Commit": ("oid",),
     "Issue": ("number", "title", "body", "state", "createdAt", "updatedAt", "closedAt", "author", "comments"),
     "IssueConnection": ("totalCount", "nodes"),
     "IssueCommentConnection": ("totalCount", "nodes"),
@@ -38,7 +40,7 @@ FIELDS = {
 }  # fmt: skip
 WHOLE = ("PullRequestState", "IssueState", "IssueOrder", "IssueOrderField", "OrderDirection", "SearchType",
          "DateTime", "GitObjectID", "IssueCommentOrder", "IssueCommentOrderField")  # fmt: skip
-UNION = "union SearchResultItem = Issue | PullRequest"
+UNION = "union SearchResultItem = Issue | PullRequest\n\nunion IssueOrPullRequest = Issue | PullRequest"
 PATHS = ("/repos/{owner}/{repo}/pulls", "/repos/{owner}/{repo}/pulls/{pull_number}/files", "/search/issues",
          "/repos/{owner}/{repo}/issues/{issue_number}")  # fmt: skip
 

@@ -70,10 +70,16 @@ class Made(msgspec.Struct, kw_only=True):
     branch: str
     patches: dict[str, str]
     closes: set[int]
+    base: str = "main"
+    draft: bool = False
+    merge: str | None = None
+    commit: str | None = None
 
     @property
     def head(self) -> str:
         """A commit hash that moves when the pull request is updated by a push."""
+        if self.commit:
+            return self.commit
         return f"{self.number:020x}{int(self.created.timestamp()):020x}"
 
 

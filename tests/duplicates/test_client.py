@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from pinproof.duplicates import queries
+from pinproof.duplicates import auth, queries
 from pinproof.duplicates.auth import find_token
 from pinproof.duplicates.client import BadCursor, Client, Stopped, TooHeavy
 from pinproof.errors import InputError, PinproofError
@@ -44,6 +44,8 @@ def test_a_page_has_the_latest_first_with_files_and_a_cursor(client: Client) -> 
     [
         ([(429, {"retry-after": "7"}, "secondary rate limit")], [7.0]),
         ([(403, {"retry-after": "30"}, "You have exceeded a secondary rate limit")], [30.0]),
+        ([(403, {}, "You have exceeded a secondary rate limit")], [60.0]),
+        ([(403, {}, "You have exceeded a secondary rate limit")] * 3, [60.0, 120.0, 240.0]),
         ([(502, {}, "Bad Gateway")], [0.5]),
         (["cut"], [0.5]),
         (["cut", "cut", "cut"], [0.5, 2.0, 8.0]),
@@ -78,7 +80,7 @@ def test_graphql_limits_of_its_own_kind_stop_too(client: Client, server: GitHubS
     ("fault", "error", "says"),
     [
         ((401, {}, "Bad credentials"), Stopped, "does not accept the token"),
-        ((403, {}, "Resource not accessible"), Stopped, r"refused .*status 403"),
+        ((403, {}, "Resource not accessible"), Stopped, r"refused .*status 403: Resource not accessible"),
         ("text", Stopped, "no JSON"),
     ],
 )
@@ -190,3 +192,31 @@ def test_importing_the_command_does_not_import_the_client_library() -> None:
     code = f"import pinproof.commands.duplicates, sys; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("named", "api", "graphql", "git"),
+    [
+        ({}, "https://api.github.com", "https://api.github.com/graphql", "https://github.com"),
+        (
+            {"GH_HOST": "git.corp.example"}, "https://git.corp.example/api/v3",
+            "https://git.corp.example/api/graphql", "https://git.corp.example",
+        ),
+        (
+            {"GITHUB_API_URL": "https://ghe.example/api/v3/"}, "https://ghe.example/api/v3",
+            "https://ghe.example/api/graphql", "https://ghe.example",
+        ),
+        (
+            {"GH_HOST": "octo.ghe.com"}, "https://api.octo.ghe.com", "https://api.octo.ghe.com/graphql",
+            "https://octo.ghe.com",
+        ),
+    ],
+)  # fmt: skip
+def test_the_addresses_of_a_server(
+    monkeypatch: pytest.MonkeyPatch, named: dict[str, str], api: str, graphql: str, git: str
+) -> None:
+    for name in ("GITHUB_API_URL", "GITHUB_GRAPHQL_URL", "GITHUB_SERVER_URL", "GH_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in named.items():
+        monkeypatch.setenv(name, value)
+    assert (auth.api_url(), auth.graphql_url(), auth.server_url()) == (api, graphql, git)

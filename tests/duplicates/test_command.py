@@ -30,14 +30,37 @@ def run(patches: Path, *arguments: str) -> int:
     return main(["duplicates", *arguments, "--patches", str(patches), "--since", "2026-01-01"])
 
 
-def test_a_clean_scan_ends_with_zero_and_a_table(
+def test_a_clean_scan_ends_with_zero_and_tells_the_searches_on_demand(
     server: GitHubServer, patches: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(patches) == 0
     out = capsys.readouterr().out
     assert f"{NAME} in vllm-project/vllm: pass" in out
     assert "inspected: " in out
-    assert "gh pr list --repo vllm-project/vllm --state open --search" in out
+    assert "searches run" in out
+    assert "gh pr list" not in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert run(patches, "-v") == 0
+    assert "gh pr list --repo vllm-project/vllm --state open --search" in capsys.readouterr().out
+
+
+def test_what_must_be_answered_has_its_link_and_the_way_to_see_both(
+    server: GitHubServer, patches: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.pulls[52500] = kimi_pull(draft=True)
+    server.changed()
+    assert run(patches) == 1
+    out = capsys.readouterr().out
+    assert "#52500  open, draft  same change" in out
+    assert "/vllm-project/vllm/pull/52500\n" in out
+    assert "--diff 52500" in out
+    assert run(patches, "0001", "--diff", "52500") == 0
+    both = capsys.readouterr().out
+    assert both.count("situ_linear_beta=self.activation_linear_beta") == 2
+
+
+def test_a_diff_of_what_no_scan_has_seen_is_a_usage_error(server: GitHubServer, patches: Path) -> None:
+    assert run(patches, "0001", "--diff", "4") == 2
 
 
 def test_the_result_is_kept_as_evidence_but_not_of_an_old_index(server: GitHubServer, patches: Path) -> None:
@@ -77,7 +100,7 @@ def test_a_reason_is_written_down_and_counts(
     (decision,) = json.loads((patches / FILE).read_text())["decisions"]
     assert (decision["number"], decision["by"]) == (52500, "Test Person <test@example.org>")
     assert run(patches, "0001") == 0
-    assert "decided: closed by its author, never merged" in " ".join(capsys.readouterr().out.split())
+    assert "answered: closed by its author, never merged" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

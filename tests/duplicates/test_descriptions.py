@@ -10,14 +10,20 @@ from pathlib import Path
 
 import pytest
 from graphql import GraphQLSchema, build_schema, parse, validate
-from pinproof.duplicates.queries import _PAGE_QUERY, search_query
+from pinproof.duplicates.queries import page_query, search_query
 
 from tests.duplicates.make_descriptions import GRAPHQL, graphql_subset
 
-QUERIES = [_PAGE_QUERY, search_query(0, 0), search_query(1, 1), search_query(9, 3)]
+QUERIES = [
+    page_query(files=True),
+    page_query(files=False),
+    search_query(0, 0),
+    search_query(1, 1),
+    search_query(9, 3),
+]
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=["page", "bare", "one", "many"])
+@pytest.mark.parametrize("query", QUERIES, ids=["page", "page without files", "bare", "one", "many"])
 def test_a_query_is_valid_on_the_cut_of_the_schema(query: str) -> None:
     assert validate(build_schema(GRAPHQL.read_text()), parse(query)) == []
 
@@ -46,7 +52,7 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> GraphQLSchema:
 
 
 @pytest.mark.registry
-@pytest.mark.parametrize("query", QUERIES, ids=["page", "bare", "one", "many"])
+@pytest.mark.parametrize("query", QUERIES, ids=["page", "page without files", "bare", "one", "many"])
 def test_a_query_is_valid_on_the_published_schema(published: GraphQLSchema, query: str) -> None:
     assert validate(published, parse(query)) == []
 

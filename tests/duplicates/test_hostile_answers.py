@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from pinproof.duplicates import queries
 from pinproof.duplicates.client import Client, Stopped
-from pinproof.duplicates.index import Index, open_index
+from pinproof.duplicates.index.opening import open_index
+from pinproof.duplicates.index.store import Index
 from pinproof.duplicates.walk import Walker
 
 REPO = "vllm-project/vllm"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pinproof.duplicates.index import check_repo, index_path, open_index, writing
+from pinproof.duplicates.index.opening import check_repo, index_path, open_index, writing
 from pinproof.duplicates.pulls import Pull, from_graphql
 from pinproof.duplicates.recall import candidates, rarity
 from pinproof.duplicates.subject import describe

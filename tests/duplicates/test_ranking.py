@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from pinproof.duplicates.diffs import facts_of_files
-from pinproof.duplicates.index import open_index
+from pinproof.duplicates.index.opening import open_index
 from pinproof.duplicates.pulls import from_graphql
 from pinproof.duplicates.ranking import Scored, rank
 from pinproof.duplicates.recall import candidates, rarity

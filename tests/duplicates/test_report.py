@@ -20,7 +20,8 @@ def details(text: str, **changes: Any) -> dict[str, Any]:
     hit = {
         "number": 7, "kind": "pr", "state": "open", "title": text, "author": text, "created": "2026-08-01",
         "head": "h", "score": 50.0, "verdict": "related", "reason": f"touches {text}", "signals": {},
-        "diff_seen": True, "declared": False, "because": text, "decided_by": "P", "blocks": False,
+        "diff_seen": True, "draft": False, "declared": False, "because": text, "decided_by": "P",
+        "blocks": False,
     }  # fmt: skip
     return {
         "repo": "vllm-project/vllm", "patch": "0001-x.patch", "date": "2026-11-30",

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from pinproof.duplicates import decisions
-from pinproof.duplicates.scan import CLOSER_LOOK, duplicates_gate
+from pinproof.duplicates.scan import duplicates_gate
+from pinproof.duplicates.update import CLOSER_LOOK
 from pinproof.errors import InputError
 from pinproof.gate import GateResult
 from pinproof.patchset.patchfile import Patch
@@ -50,7 +51,7 @@ def test_a_repository_without_the_change_passes_and_says_what_was_looked_at(
     assert server.violations == []
 
 
-def test_the_same_change_in_an_open_pull_request_fails_and_no_reason_helps(
+def test_the_same_change_in_an_open_pull_request_fails_until_it_is_answered(
     server: GitHubServer, patch: Patch, tmp_path: Path
 ) -> None:
     hold(server, kimi_pull())
@@ -59,7 +60,7 @@ def test_the_same_change_in_an_open_pull_request_fails_and_no_reason_helps(
     assert hit(result, 52500)["verdict"] == "same change"
     assert str(result.clear).startswith("gh pr view 52500")
     decide(tmp_path, result, 52500)
-    assert scan(patch, tmp_path).outcome == "fail"
+    assert scan(patch, tmp_path).outcome == "pass"
 
 
 @pytest.mark.parametrize("state", ["merged", "closed"])
@@ -116,6 +117,20 @@ def test_the_prescribed_searches_are_recorded_with_text_and_count(server: GitHub
     assert any("situ_beta" in command for command in found)
     named = {item["number"]: item["verdict"] for item in result.details["hits"] if item["kind"] == "issue"}
     assert named == {52400: "related"}
+
+
+def test_a_number_that_is_a_pull_request_is_told_as_one(server: GitHubServer, patch: Patch) -> None:
+    hold(server, made_pull(52035, state="merged", closed=TODAY))
+    first = scan(patch).details["queries"][0]
+    assert (first["count"], first["note"]) == (0, "merged pull request, comments counted")
+
+
+def test_searches_that_are_too_heavy_together_are_split(server: GitHubServer, patch: Patch) -> None:
+    scan(patch)
+    server.faults.extend([None, None, (502, {}, ""), (502, {}, "")])
+    result = scan(patch)
+    assert result.outcome == "pass", result.reason
+    assert all(search["count"] is not None for search in result.details["queries"])
 
 
 def test_a_patch_without_an_issue_says_that_two_searches_have_none(

@@ -23,7 +23,7 @@ def test_the_real_patch_is_described_whole(patch: Patch) -> None:
     assert subject.mentions == {52035, 52445}
     assert subject.origin == {52445}
     assert subject.own == frozenset()
-    assert subject.since == datetime(2026, 7, 16, tzinfo=timezone.utc)
+    assert subject.since == datetime(2025, 8, 15, tzinfo=timezone.utc)
 
 
 def test_names_that_the_text_tells_and_the_lines_change_weigh_most(patch: Patch) -> None:

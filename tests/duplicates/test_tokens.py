@@ -95,3 +95,25 @@ def test_a_mebibyte_of_anything_is_read_in_no_time(unit: str) -> None:
     tokens.strip_tags(text)
     assert len(tokens.words(text)) <= tokens.LONGEST_TEXT
     assert len(tokens.names_in_prose(text)) <= tokens.LONGEST_TEXT
+
+
+def test_words_of_plain_english_are_no_code_names() -> None:
+    assert set(tokens.code_names("# Then it may be that the caller needs this here: situ_beta")) == {
+        "caller", "situ_beta",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "undone"),
+    [
+        ('Revert "[Bugfix] Fix it (#41)" (#42)', "", {"#41"}),
+        ("[Core] Revert it", "Reverts vllm-project/vllm#41", {"#41"}),
+        ("Revert", "This reverts commit " + "a1" * 20 + ".", {"a1" * 20}),
+        ("Revert", "This PR reverts #41 for now", {"#41"}),
+        ("Fix", "Reverts sgl-project/sglang#41", set()),
+        ("Fix", "partially reverts #41", set()),
+        ('Revert "Revert "Fix it (#41)" (#42)" (#43)', "", {"#42"}),
+    ],
+)
+def test_what_a_pull_request_takes_back(title: str, body: str, undone: set[str]) -> None:
+    assert tokens.undone(title, body, "vllm-project/vllm") == undone

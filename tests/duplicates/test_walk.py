@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from pinproof.duplicates.client import Client, Stopped
-from pinproof.duplicates.index import Index, open_index
+from pinproof.duplicates.index.opening import open_index
+from pinproof.duplicates.index.store import Index
 from pinproof.duplicates.queries import graphql_page, rest_page
 from pinproof.duplicates.walk import Walk, Walker
 
@@ -30,17 +31,17 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 
 class Run:
-    """Walks with pages of at most `size`."""
+    """Walks with pages of `size`, or of as many as the walk asks for."""
 
-    def __init__(self, server: GitHubServer, index: Index, which: str = "closed", size: int = 50) -> None:
+    def __init__(
+        self, server: GitHubServer, index: Index, which: str = "closed", size: int | None = 50
+    ) -> None:
         self.server, self.index, self.which, self.size = server, index, which, size
 
     def __call__(self, since: str = "") -> Walk:
         client = Client(self.server.url, f"{self.server.url}/graphql", SECRET)
         fetch = partial(graphql_page, client, REPO, self.which)
-        walker = Walker(
-            self.index, self.which, lambda after, size: fetch(after, min(size, self.size)), _ignore
-        )
+        walker = Walker(self.index, self.which, lambda after, size: fetch(after, self.size or size), _ignore)
         try:
             return walker.run(since)
         finally:
@@ -138,11 +139,11 @@ def test_cursors_that_expired_are_replaced(server: GitHubServer, index: Index, s
 
 def test_pages_shrink_until_github_can_answer(server: GitHubServer, index: Index) -> None:
     server.heavy_above = 30
-    Run(server, index, "open", size=100)()
+    Run(server, index, "open", size=None)()
     assert index.count() == OPEN
-    server.heavy_above = 5
+    server.heavy_above = 3
     with pytest.raises(Stopped, match="even small queries"):
-        Run(server, index, "open", size=100)()
+        Run(server, index, "open", size=None)()
 
 
 def test_a_pull_request_that_was_closed_meanwhile_is_open_no_more(server: GitHubServer, index: Index) -> None:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import torch
-from pinproof_smoke import experts, numerics, reference, tiny
+from pinproof_smoke.probes.kimi_k3_megamoe.child import experts, numerics, reference, tiny
 
 BETAS = (experts.BETA, experts.LINEAR_BETA)
 

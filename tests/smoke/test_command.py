@@ -70,7 +70,7 @@ def test_json_holds_the_gate_and_its_record(broken_tree: Path, capsys: pytest.Ca
     )
     printed = json.loads(capsys.readouterr().out)
     assert code == 5
-    assert printed["schema"] == "pinproof.smoke/1"
+    assert printed["schema"] == "pinproof.smoke/2"
     assert printed["gate"]["details"]["rungs"][0]["outcome"] == "skip"
     assert printed["gate"]["details"]["sm100_numerics"] == "not run"
 
@@ -122,7 +122,7 @@ def test_a_program_that_is_no_python_is_told(broken_tree: Path, capsys: pytest.C
         main(["smoke", str(broken_tree), "--patches", str(REPO / "patches/vllm"), "--python", "/bin/false"])
         == 5
     )
-    assert "/bin/false cannot run the probe" in capsys.readouterr().err
+    assert "/bin/false cannot be asked what it has" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", ["0", "-2"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from pinproof.errors import CannotCheck
-from pinproof.smoke import compile as rung
+from pinproof.smoke.probes.kimi_k3_megamoe import compile as rung
 from pinproof.tree import open_tree
 
 REPORT = """ptxas info    : Compiling entry function 'k' for 'sm_100a'

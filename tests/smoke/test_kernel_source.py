@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pinproof.errors import CannotCheck, InputError
-from pinproof.smoke import kernel_source as ks
-from pinproof.smoke.layout import LIBRARY
+from pinproof.smoke.probes.kimi_k3_megamoe import kernel_source as ks
+from pinproof.smoke.probes.kimi_k3_megamoe.library import LIBRARY
 from pinproof.tree import Tree, open_tree
 
 KERNEL = """

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -10,9 +13,15 @@ from pinproof.gate import Outcome
 from pinproof.patchset.patchfile import Patch
 from pinproof.paths import cache_dir, file_lock
 from pinproof.smoke import ladder
+from pinproof.smoke.exercise import changed_statements
+from pinproof.smoke.probe import CallSite, Probe, RungRunner
+from pinproof.smoke.probes.kimi_k3_megamoe import rungs as kimi_rungs
 from pinproof.smoke.record import Rung, RungResult, SmokeRecord, sha256
+from pinproof.smoke.registry import load
 from pinproof.smoke.session import Session
 from pinproof.tree import Tree, open_tree
+
+from tests.trees import MODEL
 
 
 def done(rung: Rung, outcome: Outcome, **details: object) -> RungResult:
@@ -56,11 +65,17 @@ def test_how_far_it_got_is_the_highest_rung_that_passed() -> None:
 
 
 def test_sm100_numerics_are_run_only_where_the_kernel_ran_on_sm100() -> None:
+    kimi = load("kimi_k3_megamoe")
     refused = done("kernel", "pass", verdict="contract holds, kernel refused this architecture")
-    assert ladder.sm100_numerics((refused,)) == "not run"
-    assert ladder.sm100_numerics((done("kernel", "pass", verdict="ran", capability=[12, 0]),)) == "not run"
-    assert ladder.sm100_numerics((done("kernel", "pass", verdict="ran", capability=[10, 3]),)) == "pass"
-    assert ladder.sm100_numerics((done("kernel", "fail", verdict="ran", capability=[10, 0]),)) == "fail"
+    assert ladder.numerics(kimi, (refused,)) == "not run"
+    assert ladder.numerics(kimi, (done("kernel", "pass", verdict="ran", capability=[12, 0]),)) == "not run"
+    assert ladder.numerics(kimi, (done("kernel", "pass", verdict="ran", capability=[10, 3]),)) == "pass"
+    assert ladder.numerics(kimi, (done("kernel", "fail", verdict="ran", capability=[10, 0]),)) == "fail"
+
+
+def test_a_kernel_that_runs_anywhere_is_compared_anywhere() -> None:
+    ran = done("kernel", "pass", verdict="ran", capability=[9, 0])
+    assert ladder.numerics(load("fused_moe_triton"), (ran,)) == "pass"
 
 
 def test_the_twin_has_the_patch_the_other_way_round(broken_tree: Path, patch: Patch) -> None:
@@ -81,35 +96,82 @@ def test_without_a_patch_or_where_it_does_not_apply_there_is_no_twin(tmp_path: P
     assert ladder.twin_of(open_tree(tmp_path), None) is None
 
 
-def test_a_failing_rung_stops_the_climb(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken_tree: Path
-) -> None:
-    monkeypatch.setattr(ladder, "run_bind", lambda session: done("bind", "fail"))
+def probe_of(**rungs: RungRunner) -> Probe:
+    """A probe for the real patch's call whose rungs are given."""
+    site = CallSite(MODEL, "KimiK3MegaMoEExperts.forward", "fp8_fp4_mega_moe")
+    return Probe("test", "a test's", (site,), cast(Any, rungs), imports=())
+
+
+def saying(rung: Rung, outcome: Outcome, lines: list[int] | None = None, **details: object) -> RungRunner:
+    """A rung that ends so, having run these lines of the model."""
+
+    def run(session: Session, below: Sequence[RungResult]) -> RungResult:
+        session.lines.setdefault(MODEL, set()).update(lines or [])
+        return done(rung, outcome, **details)
+
+    return run
+
+
+def test_a_failing_rung_stops_the_climb(tmp_path: Path, broken_tree: Path) -> None:
+    probe = probe_of(bind=saying("bind", "fail"), kernel=saying("kernel", "pass"))
     session = Session(open_tree(broken_tree), "python3", tmp_path, 1, {})
-    results = ladder.climb(session, "auto")
-    assert [r.outcome for r in results] == ["fail", "not-run", "not-run", "not-run"]
+    assert [r.outcome for r in ladder.climb(session, probe, "auto")] == ["fail", "not-run"]
 
 
-def test_compile_gets_the_scales_that_the_call_delivered(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken_tree: Path
-) -> None:
-    seen: list[dict[str, float]] = []
+def test_a_probe_has_the_rungs_that_it_defines(tmp_path: Path, broken_tree: Path) -> None:
+    session = Session(open_tree(broken_tree), "python3", tmp_path, 1, {})
+    probe = probe_of(bind=saying("bind", "pass"))
+    assert [r.rung for r in ladder.climb(session, probe, "auto")] == ["bind"]
+    (missing,) = ladder.climb(session, probe, "model")
+    assert (missing.outcome, missing.reason) == ("not-run", "probe test has no rung model")
 
-    def compile_rung(tree: Tree, base: Path, scales: dict[str, float]) -> RungResult:
-        seen.append(scales)
-        return done("compile", "fail")
 
+def test_compile_gets_the_scales_that_the_call_delivered() -> None:
     values = {"situ_beta": 1.75, "situ_linear_beta": 6.5, "activation": "situ", "fast_math": True}
-    monkeypatch.setattr(ladder, "run_bind", lambda session: done("bind", "pass", values=values))
-    monkeypatch.setattr(ladder, "run_compile", compile_rung)
-    ladder.climb(Session(open_tree(broken_tree), "python3", tmp_path, 1, {}), "auto")
-    assert seen == [{"situ_beta": 1.75, "situ_linear_beta": 6.5}]
+    bind = done("bind", "pass", values=values)
+    assert kimi_rungs.delivered([bind]) == {"situ_beta": 1.75, "situ_linear_beta": 6.5}
+    assert kimi_rungs.delivered([done("bind", "fail", values=values)]) == {}
+
+
+def call_lines(tree: Tree, patch: Patch) -> list[int]:
+    (statement,) = changed_statements(tree, patch)
+    return [statement.first, statement.last]
+
+
+def test_a_run_through_the_changed_call_is_a_pass_and_names_it(broken_tree: Path, patch: Patch) -> None:
+    tree = open_tree(broken_tree)
+    probe = probe_of(bind=saying("bind", "pass", call_lines(tree, patch)))
+    gate = ladder.smoke_gate(ladder.subject_of(tree, probe, patch), sys.executable)
+    assert gate.outcome == "pass"
+    (through,) = msgspec.convert(gate.details, SmokeRecord).exercised
+    assert (through.file, through.scope) == (MODEL, "KimiK3MegaMoEExperts.forward")
+    assert through.calls == ("deep_gemm.fp8_fp4_mega_moe",)
+
+
+def test_a_run_past_the_changed_call_is_no_pass(broken_tree: Path, patch: Patch) -> None:
+    tree = open_tree(broken_tree)
+    probe = probe_of(bind=saying("bind", "pass", [1, 2]), compile=saying("compile", "pass"))
+    for rung in ("auto", "bind", "compile"):
+        gate = ladder.smoke_gate(ladder.subject_of(tree, probe, patch), sys.executable, cast(Any, rung))
+        assert gate.outcome == "skip"
+        assert gate.reason == ladder.UNEXERCISED
+        assert gate.clear
+
+
+def test_without_a_patch_the_tree_alone_is_run(broken_tree: Path) -> None:
+    subject = ladder.subject_of(open_tree(broken_tree), probe_of(bind=saying("bind", "pass")))
+    gate = ladder.smoke_gate(subject, sys.executable)
+    assert gate.outcome == "pass"
+    record = msgspec.convert(gate.details, SmokeRecord)
+    assert (record.patch, record.exercised, record.probe) == (None, (), "test")
+    assert set(record.files) == {MODEL}
 
 
 def test_an_interpreter_without_torch_is_a_skip_and_the_record_says_what_was_there(
     broken_tree: Path, patch: Patch
 ) -> None:
-    gate = ladder.smoke_gate(open_tree(broken_tree), sys.executable, "bind", patch=patch)
+    subject = ladder.subject_of(open_tree(broken_tree), load("kimi_k3_megamoe"), patch)
+    gate = ladder.smoke_gate(subject, sys.executable, "bind")
     assert gate.outcome == "skip"
     assert gate.clear == "PYTHON -m pip install torch"
     assert "SM100 numerics: not run" in gate.summary
@@ -122,9 +184,8 @@ def test_an_interpreter_without_torch_is_a_skip_and_the_record_says_what_was_the
 
 
 def test_the_tree_is_left_as_it_was(broken_git_tree: Path, patch: Patch) -> None:
-    import subprocess
-
-    ladder.smoke_gate(open_tree(broken_git_tree), sys.executable, "bind", patch=patch)
+    subject = ladder.subject_of(open_tree(broken_git_tree), load("kimi_k3_megamoe"), patch)
+    ladder.smoke_gate(subject, sys.executable, "bind")
     status = subprocess.run(
         ["git", "status", "--porcelain", "--ignored"], cwd=broken_git_tree, capture_output=True
     )
@@ -134,8 +195,9 @@ def test_the_tree_is_left_as_it_was(broken_git_tree: Path, patch: Patch) -> None
 def test_two_runs_at_once_on_a_tree_are_refused(broken_tree: Path) -> None:
     tree = open_tree(broken_tree)
     key = sha256(f"{tree.disk_root().resolve()}\0{sys.executable}".encode())[:16]
+    subject = ladder.subject_of(tree, load("kimi_k3_megamoe"))
     with (
         file_lock(cache_dir("smoke", key) / "lock"),
         pytest.raises(Refused, match="another smoke run is at work"),
     ):
-        ladder.smoke_gate(tree, sys.executable, "bind")
+        ladder.smoke_gate(subject, sys.executable, "bind")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from pinproof.errors import CannotCheck, InputError
-from pinproof.smoke.layout import is_compiled, lay, wrapper_files
+from pinproof.smoke.layout import is_compiled, lay
+from pinproof.smoke.probes.kimi_k3_megamoe.library import wrapper_files
 from pinproof.tree import Tree, open_tree
 
 

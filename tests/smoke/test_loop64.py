@@ -6,7 +6,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pinproof.smoke.child import loop64
+from pinproof.smoke.probes.kimi_k3_megamoe.child import loop64
 
 BETAS = (1.75, 6.5)
 

@@ -157,9 +157,9 @@ def test_the_children_are_this_checkouts_whoever_filled_the_cache(tmp_path: Path
     link.parent.mkdir()
     link.symlink_to(tmp_path / "a checkout that is gone")
     environment(tmp_path, None, 1)
-    assert link.readlink() == process.CHILDREN
+    assert link.readlink() == process.PACKAGE
     environment(tmp_path, None, 1)
-    assert link.readlink() == process.CHILDREN
+    assert link.readlink() == process.PACKAGE
 
 
 def test_an_interpreter_that_cannot_start_is_told_in_one_line(tmp_path: Path) -> None:
@@ -171,8 +171,10 @@ def test_the_children_import_without_pinproof(tmp_path: Path) -> None:
     """They run under the user's interpreter, which has none of pinproof's dependencies."""
     script = (
         "import sys, json; sys.modules['pinproof'] = sys.modules['msgspec'] = None\n"
-        "import pinproof_smoke.report, pinproof_smoke.loop64, pinproof_smoke.probe, pinproof_smoke.bind\n"
-        "import pinproof_smoke.model\n"
+        "import pinproof_smoke.child.report, pinproof_smoke.child.machine, pinproof_smoke.child.warm\n"
+        "import pinproof_smoke.probes.kimi_k3_megamoe.child.bind\n"
+        "import pinproof_smoke.probes.kimi_k3_megamoe.child.model\n"
+        "import pinproof_smoke.probes.fused_moe_triton.child.bind\n"
     )
     env = environment(tmp_path, None, 1)
     done = subprocess.run(
@@ -200,3 +202,26 @@ def test_lines_of_a_report_that_are_no_reports_are_passed_over(run_body: RunBody
     child = run_body(body)
     assert child.returncode == 0
     assert [entry["event"] for entry in child.events][-1] == "finished"
+
+
+def test_a_child_reports_which_of_the_watched_lines_it_ran(run_body: RunBody, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "vllm").mkdir(parents=True)
+    (tree / "vllm/__init__.py").touch()
+    (tree / "vllm/a.py").write_text(
+        "def f(x):\n    if x:\n        return g(\n            x)\n    return 0\n\n\ndef g(x):\n    return x\n"
+    )
+    watch = {"vllm/a.py": [[3, 4], [5, 5]], "vllm/absent.py": [[1, 9]]}
+    child = run_body("from vllm.a import f\nwith watching(job):\n    f(1)\nf(0)", tree=tree, watch=watch)
+    ran = child.first("ran lines")
+    assert ran is not None, child.tail()
+    assert ran["lines"] == {"vllm/a.py": [3, 4], "vllm/absent.py": []}
+
+
+def test_the_watched_lines_are_reported_when_the_call_raises(run_body: RunBody, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    (tree / "vllm").mkdir(parents=True)
+    (tree / "vllm/__init__.py").write_text("def f():\n    raise TypeError('no')\n")
+    body = "import vllm\ntry:\n    with watching(job):\n        vllm.f()\nexcept TypeError:\n    pass"
+    child = run_body(body, tree=tree, watch={"vllm/__init__.py": [[2, 2]]})
+    assert (child.first("ran lines") or {})["lines"] == {"vllm/__init__.py": [2]}

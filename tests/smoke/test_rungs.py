@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pinproof.smoke import rungs
+from pinproof.smoke import rungs as common
+from pinproof.smoke.probes.kimi_k3_megamoe import rungs
 from pinproof.smoke.session import Session
 from pinproof.tree import open_tree
 
@@ -29,8 +30,8 @@ def generated(logits: list[list[float]], **more: Any) -> dict[str, Any]:
 
 
 def test_no_gpu_says_what_torch_and_driver_there_are(session: Session) -> None:
-    session.probe = {**VERSIONS, "gpu": None, "driver": "470.57.02"}
-    found = rungs.no_gpu(session, "kernel")
+    session.machine = {**VERSIONS, "gpu": None, "driver": "470.57.02"}
+    found = common.no_gpu(session, "kernel")
     assert found is not None
     assert found.reason == (
         "no CUDA GPU: torch 2.13.0 sees none, although driver 470.57.02 is loaded (too old for this torch?)"
@@ -38,27 +39,27 @@ def test_no_gpu_says_what_torch_and_driver_there_are(session: Session) -> None:
 
 
 def test_a_tree_from_before_the_model_is_a_skip_on_every_rung(session: Session) -> None:
-    (session.tree.disk_root() / rungs.CALL_SITE).unlink()
+    (session.tree.disk_root() / rungs.MODEL).unlink()
     for run in (rungs.run_bind, rungs.run_kernel, rungs.run_model):
-        found = run(session)
+        found = run(session, ())
         assert found.outcome == "skip"
-        assert found.reason == f"this tree has no {rungs.CALL_SITE}"
+        assert found.reason == f"this tree has no {rungs.MODEL}"
 
 
 def test_too_few_gpus_or_too_little_memory_is_a_skip(session: Session) -> None:
-    assert rungs.no_gpu(session, "model") is None
-    session.probe["gpu"]["free_gib"] = 1.5
-    little = rungs.no_gpu(session, "model")
+    assert common.no_gpu(session, "model") is None
+    session.machine["gpu"]["free_gib"] = 1.5
+    little = common.no_gpu(session, "model")
     assert little is not None
     assert "1.5 GiB free" in str(little.reason)
     session.nproc = 2
-    few = rungs.no_gpu(session, "model")
+    few = common.no_gpu(session, "model")
     assert few is not None
     assert "--nproc 2" in str(few.reason)
 
 
 def test_a_tree_that_is_not_built_needs_a_built_vllm(session: Session) -> None:
-    found = rungs.run_kernel(session)
+    found = rungs.run_kernel(session, ())
     assert found.outcome == "skip"
     assert "is not built and the interpreter has no built vLLM" in str(found.reason)
     assert str(session.tree.disk_root()) not in str(found.reason)
@@ -70,8 +71,8 @@ def test_a_built_vllm_of_another_version_is_not_mixed_in(session: Session, tmp_p
     (site / "_C.abi3.so").touch()
     (session.tree.disk_root() / "PKG-INFO").write_text("Version: 0.29.0\n")
     session.tree = open_tree(session.tree.disk_root())
-    session.probe["vllm_dir"] = str(site)
-    found = rungs.run_kernel(session)
+    session.machine["vllm_dir"] = str(site)
+    found = rungs.run_kernel(session, ())
     assert found.outcome == "skip"
     assert "is vLLM 0.29.0, the interpreter's built vLLM is 0.28.0" in str(found.reason)
 
@@ -86,7 +87,7 @@ def test_the_model_runs_both_sides_of_the_patch_and_one_gpu_beside_many(session:
 
 def test_on_sm100_the_backend_is_the_patched_one_so_there_is_no_twin(session: Session) -> None:
     session.twin = session.tree
-    session.probe["gpu"]["capability"] = [10, 0]
+    session.machine["gpu"]["capability"] = [10, 0]
     assert [name for name, _, _ in rungs.plan(session)] == [rungs.MINE]
 
 

@@ -5,7 +5,8 @@ import platform
 from typing import Any
 
 import pytest
-from pinproof.smoke import verdicts
+from pinproof.smoke import verdicts as common
+from pinproof.smoke.probes.kimi_k3_megamoe import verdicts
 from pinproof.smoke.process import Child
 
 ARRIVED = {
@@ -163,6 +164,18 @@ def test_a_package_is_named_as_pip_knows_it() -> None:
     assert verdicts.bind(child(crash, returncode=1)).clear == "PYTHON -m pip install pyzmq"
 
 
+def test_a_missing_package_is_told_with_the_module_that_imports_it_and_no_more() -> None:
+    frames = [
+        {"module": "vllm.models.kimi_k3.nvidia.model", "line": 9, "function": "<module>"},
+        {"module": "vllm.cute_utils", "line": 4, "function": "<module>"},
+        {"module": "importlib._bootstrap", "line": 1, "function": "_find_and_load"},
+    ]
+    crash = {"event": "crashed", "rank": 0, "missing": "cutlass", "error": {"frames": frames}}
+    found = verdicts.bind(child(crash, returncode=1))
+    assert found.reason == "the interpreter has no cutlass, which vllm.cute_utils imports"
+    assert found.clear == "PYTHON -m pip install nvidia-cutlass-dsl"
+
+
 def test_a_killed_child_is_an_error_with_the_end_of_its_log() -> None:
     found = verdicts.bind(child(returncode=-9, log=b"one\ntwo\n"))
     assert found.outcome == "error"
@@ -182,7 +195,7 @@ def test_words_that_look_like_the_watchdog_are_no_hang() -> None:
 
 
 def test_relative_error_of_nan_is_nan() -> None:
-    error = verdicts.relative_error([float("nan")], [1.0])
+    error = common.relative_error([float("nan")], [1.0])
     assert error != error
 
 

@@ -9,6 +9,10 @@ if [ "${GITHUB_REF_NAME:-}" != "v$version" ]; then
     printf '::error::the tag is %s, the version v%s\n' "${GITHUB_REF_NAME:-none}" "$version"
     exit 2
 fi
+grep -q "^## $version (....-..-..)" CHANGELOG.md || {
+    printf '::error::CHANGELOG.md has no dated section for %s\n' "$version"
+    exit 2
+}
 out=${OUT:-$PWD/dist}
 rm -rf "$out"
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)

@@ -6,33 +6,8 @@ import io
 import sys
 
 from pinproof import __version__
+from pinproof.commands.registry import EVERYDAY, PLUMBING
 from pinproof.runner import guarded_output
-
-EVERYDAY = {
-    "ready": "run the main job and list every gate with what is still unmet",
-    "apply": "apply the patches where they are needed; --revert undoes it",
-    "contract": "check every call into the kernel libraries against the versions pinned",
-    "seams": "check where a plugin overrides or patches its engine",
-    "verdict": "say whether a patch is needed on a tree, and why",
-    "check": "compile the touched files and run the tree's own pre-commit hooks on them",
-    "duplicates": "search GitHub for a pull request that already does it",
-    "review": "read a patch hunk by hunk and put your name to it",
-    "submit": "turn a ready patch into a branch and a pull request",
-    "status": "show each patch's state over the releases and upstream",
-    "history": "show what a library function declares and its calls pass, release by release",
-    "smoke": "prove a patch at run time, as far as this machine allows",
-}
-PLUMBING = {
-    "fetch": "bring a release from PyPI as a git tree",
-    "pins": "list what a tree pins, and where",
-    "report": "make a static site of patches, findings and contracts over time",
-    "drift": "look for new releases, and what they break",
-    "lint": "check the series and the patches' headers",
-    "export": "regenerate the patches from a tree, byte for byte",
-    "evidence": "list, import and explain the records beside a patch",
-    "checklist": "print the reviewer's checklist of a patch, filled in",
-    "snapshot": "record a library's signatures for offline use",
-}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -101,26 +76,20 @@ def _run(name: str, arguments: list[str]) -> int:
 
 
 def _parse_and_run(name: str, arguments: list[str]) -> int:
-    import argparse
     import gc
-    import importlib
 
     from pinproof.commands import network
+    from pinproof.commands.registry import load, parser_of
+    from pinproof.progress import heartbeat
 
     # A short run that builds syntax trees: collecting every 700 objects costs it a tenth of its time.
     gc.set_threshold(100_000, 20, 20)
-    command = importlib.import_module(f"pinproof.commands.{name.replace('-', '_')}")
-    parser = argparse.ArgumentParser(
-        prog=f"pinproof {name}",
-        description=command.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    command.add_arguments(parser)
-    network.add_arguments(parser)
+    command = load(name)
+    parser = parser_of(name, command)
     # Intermixed, so that `PATCH --json TREE` reads as people write it.
     options = parser.parse_intermixed_args(arguments)
-    network.adopt(options)
-    return int(command.run(options))
+    with network.adopted(options), heartbeat(name):
+        return int(command.run(options))
 
 
 def _broken_pipe() -> int:

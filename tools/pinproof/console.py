@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 import re
+import shutil
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.progress import Progress
 
 # What does not show, or makes a text read as something else (CVE-2021-42574): controls but for tab and
 # newline; format characters (bidi, zero-width, tags that carry hidden text); line and paragraph separators,
@@ -22,6 +23,11 @@ _UNSAFE = re.compile(
     "\ud800-\udfff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
+
+
+_NARROWEST = 40
+# Into a file or a pipe a table may be wider than a terminal, as no cell is to be folded without need.
+_FILE_COLUMNS = 200
 
 
 def clean(text: str) -> str:
@@ -45,16 +51,48 @@ def _escape(match: re.Match[str]) -> str:
 
 def stdout() -> Console:
     """The console for results (standard output); no colour when it is not a terminal."""
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=True)
+    return _console(stderr=False)
 
 
 def stderr() -> Console:
     """The console for progress, warnings and errors (standard error)."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    """Colour as NO_COLOR, FORCE_COLOR, CLICOLOR and CLICOLOR_FORCE ask for (rich knows the first two)."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    forced = os.environ.get("CLICOLOR_FORCE", "0") not in ("", "0")
+    off = os.environ.get("CLICOLOR") == "0" and not forced and not os.environ.get("FORCE_COLOR")
+    return Console(
+        stderr=stderr, highlight=False, soft_wrap=True, force_terminal=True if forced else None,
+        no_color=True if off or os.environ.get("NO_COLOR") else None,
+    )  # fmt: skip
+
+
+def width(stream: TextIO) -> int | None:
+    """How many columns there are: $COLUMNS, else the terminal's; None where lines may be of any length."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdigit() and int(given) > 0:
+        return max(int(given), _NARROWEST)
+    if not stream.isatty():
+        return None
+    return max(shutil.get_terminal_size().columns, _NARROWEST)
+
+
+def folded(text: str, stream: TextIO, *, first: str = "", rest: str = "") -> str:
+    """`text` at the width of `stream`, its lines beginning with `first`, then `rest`.
+
+    Away from a terminal a sentence stays on one line, where grep finds it.
+    """
+    columns = width(stream)
+    if columns is None:
+        return first + text
+    return textwrap.fill(
+        text, columns, initial_indent=first, subsequent_indent=rest,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def say(text: str = "") -> None:
@@ -62,11 +100,13 @@ def say(text: str = "") -> None:
     sys.stdout.write(clean(text) + "\n")
 
 
+def say_text(text: str, indent: str = "") -> None:
+    """Print a sentence of result, cleaned and folded to the terminal's width."""
+    sys.stdout.write(clean(folded(text, sys.stdout, first=indent, rest=indent + "  ")) + "\n")
+
+
 def typed(command: str) -> str:
     """A `pinproof ...` command as it can be typed here: by its path where it is not on PATH (a checkout)."""
-    import os
-    import shutil
-
     program = sys.argv[0]
     if not command.startswith("pinproof ") or program.rpartition(os.sep)[2] != "pinproof":
         return command
@@ -77,21 +117,19 @@ def typed(command: str) -> str:
 
 
 def say_labelled(label: str, text: str) -> None:
-    """Print `  label   text`; on a terminal wrapped to its width, the label standing out to the left."""
+    """Print `  label   text`; folded to the terminal's width, the label standing out to the left."""
     indent = f"  {label:9} "
-    if sys.stdout.isatty():
-        import shutil
-        import textwrap
-
-        width = max(shutil.get_terminal_size().columns, 60)
-        lines = textwrap.wrap(text, width - len(indent), break_long_words=False, break_on_hyphens=False)
-        text = f"\n{' ' * len(indent)}".join(lines)
-    say(indent + text)
+    say(folded(text, sys.stdout, first=indent, rest=" " * len(indent)))
 
 
 def note(text: str) -> None:
     """Print one line to standard error, cleaned: progress and warnings."""
-    sys.stderr.write(clean(text) + "\n")
+    # A command to run next is left whole, to be copied.
+    lines = [
+        line if line.startswith("  -> ") else folded(line, sys.stderr, rest="  ")
+        for line in clean(text).split("\n")
+    ]
+    sys.stderr.write("\n".join(lines) + "\n")
     sys.stderr.flush()
 
 
@@ -128,7 +166,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     if console.is_terminal:
         console.print(view)
         return
-    console.width = 200
+    console.width = width(sys.stdout) or _FILE_COLUMNS
     with console.capture() as captured:
         console.print(view)
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")[:-1]))
@@ -138,41 +176,3 @@ _STYLES = {
     "pass": "green", "applied": "green", "needed": "yellow", "fail": "bold red", "error": "bold red",
     "conflict": "bold red", "skip": "yellow", "not run": "dim", "not-run": "dim",
 }  # fmt: skip
-
-
-@contextlib.contextmanager
-def progress(description: str, total: float | None = None, *, unit: str = "items") -> Iterator[Bar]:
-    """A progress bar on standard error; silent where that is not a terminal.
-
-    Args:
-        description: what is going on, in a few words.
-        total: how much there is to do, None when unknown.
-        unit: "bytes" shows sizes and speed; anything else shows counts.
-    """
-    from rich import progress as rp
-
-    columns: list[rp.ProgressColumn] = [rp.TextColumn("{task.description}"), rp.BarColumn()]
-    if unit == "bytes":
-        columns += [rp.DownloadColumn(), rp.TransferSpeedColumn()]
-    else:
-        columns += [rp.MofNCompleteColumn()]
-    columns.append(rp.TimeElapsedColumn())
-    console = stderr()
-    with rp.Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as view:
-        yield Bar(view, view.add_task(clean(description), total=total))
-
-
-class Bar:
-    """A running progress bar."""
-
-    def __init__(self, view: Progress, task: Any) -> None:
-        self._view = view
-        self._task = task
-
-    def advance(self, amount: float = 1) -> None:
-        """Move the bar on by `amount`."""
-        self._view.advance(self._task, amount)
-
-    def describe(self, text: str) -> None:
-        """Change the words before the bar."""
-        self._view.update(self._task, description=clean(text))

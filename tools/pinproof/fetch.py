@@ -11,12 +11,12 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from pinproof.console import progress
 from pinproof.errors import InputError, Refused
 from pinproof.git import git
 from pinproof.opening import open_any
 from pinproof.patchset.engine import apply_diff
 from pinproof.patchset.patchfile import Patch
+from pinproof.progress import progress
 from pinproof.releases import download, pick
 from pinproof.tree import Tree, check_relative
 

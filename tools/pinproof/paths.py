@@ -8,6 +8,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from pinproof.errors import InputError, Refused
@@ -19,15 +20,46 @@ except ImportError:  # Windows: the tools run on Linux and macOS; WSL is the way
 
 
 def cache_dir(*parts: str) -> Path:
-    """The cache folder (made on demand): $PINPROOF_CACHE, else the XDG cache folder."""
+    """The cache folder (made on demand): $PINPROOF_CACHE, else the XDG cache folder.
+
+    Where that cannot be written (a container without a home), a folder of this user's below the temporary
+    one, with a line to say so.
+
+    Raises:
+        OSError: $PINPROOF_CACHE cannot be written.
+    """
     base = os.environ.get("PINPROOF_CACHE")
-    if base:
-        root = Path(base)
-    else:
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pinproof"
+    home = os.path.expanduser("~")  # noqa: PTH111 (Path's raises where there is no home)
+    root = Path(base) if base else _own_cache(os.environ.get("XDG_CACHE_HOME"), home)
     path = root.joinpath(*parts)
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+@lru_cache(maxsize=8)
+def _own_cache(xdg: str | None, home: str) -> Path:
+    root = (Path(xdg) if xdg else Path(home) / ".cache") / "pinproof"
+    if root.is_absolute():  # with no HOME and no entry in passwd, expanduser leaves its "~"
+        with contextlib.suppress(OSError):
+            root.mkdir(parents=True, exist_ok=True)
+            if os.access(root, os.W_OK | os.X_OK):
+                return root
+    import sys
+
+    fallback = _temporary(os.getuid())
+    sys.stderr.write(f"pinproof: cannot write {root}; the cache is {fallback} ($PINPROOF_CACHE sets it)\n")
+    return fallback
+
+
+def _temporary(uid: int) -> Path:
+    """A folder below the temporary one that nobody else could have put there."""
+    root = Path(tempfile.gettempdir()) / f"pinproof-cache-{uid}"
+    with contextlib.suppress(FileExistsError):
+        root.mkdir(mode=0o700)
+    found = root.lstat()
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == uid and not found.st_mode & 0o022:
+        return root
+    return Path(tempfile.mkdtemp(prefix="pinproof-cache-"))
 
 
 def atomic_write(path: Path, data: bytes, *, mode: int | None = None) -> None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinproof import layout
-from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
 from pinproof.index.trouble import TIMEOUT_S, trouble
 from pinproof.paths import atomic_write, cache_dir
+from pinproof.progress import progress
 from pinproof.sdistfiles import SdistFiles
 from pinproof.tree import BelowFiles, Files, Tree
 from pinproof.wheelfiles import WheelFiles

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pinproof.console import progress
 from pinproof.errors import CannotCheck, InputError
 from pinproof.index.trouble import OFFLINE_HINT, TIMEOUT_S, trouble
 from pinproof.paths import cache_dir
+from pinproof.progress import progress
 
 if TYPE_CHECKING:
     import requests

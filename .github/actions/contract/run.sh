@@ -1,6 +1,6 @@
 #!/bin/bash
 # Run the contract gate on the caller's tree. Given by action.yml: PYTHON and INPUT_*; by the runner: GITHUB_OUTPUT,
-# GITHUB_WORKSPACE, RUNNER_TEMP. Every input reaches the program as one argument, never as shell text.
+# GITHUB_STEP_SUMMARY, GITHUB_WORKSPACE, RUNNER_TEMP. Every input reaches the program as one argument, never as shell text.
 set -euo pipefail
 action=$(cd "$(dirname "$0")/../../.." && pwd -P)
 venv=$RUNNER_TEMP/kernel-contract-venv
@@ -10,16 +10,22 @@ options=()
 while IFS= read -r line; do
   [ -z "$line" ] || options+=("--library=$line")
 done <<<"${INPUT_LIBRARY:-}"
+[ -z "${INPUT_ENGINE:-}" ] || options+=("--package=$INPUT_ENGINE")
+[ -z "${INPUT_BASELINE:-}" ] || options+=("--baseline=$INPUT_BASELINE")
 [ -z "${INPUT_WITH:-}" ] || options+=("--with=$INPUT_WITH")
 [ "${INPUT_INCLUDE_GUARDED:-false}" != true ] || options+=(--include-guarded)
 
-# Paths in annotations are relative to the workspace; the tree is given the same way.
+# One run: annotations, and beside them what is uploaded, summed up and kept. Paths in it are relative to
+# the workspace; the tree is given the same way.
 cd "$GITHUB_WORKSPACE"
-tree=./${INPUT_TREE:-.}
+sarif=$RUNNER_TEMP/kernel-contract.sarif
+report=$RUNNER_TEMP/kernel-contract.json
+summary=$RUNNER_TEMP/kernel-contract.md
+rm -f "$sarif" "$report" "$summary"
 status=0
-"$venv/bin/pinproof" contract "$tree" --github ${options[@]+"${options[@]}"} || status=$?
-if [ "${INPUT_UPLOAD_SARIF:-false}" = true ]; then
-  # signatures and parsed files are cached by now
-  "$venv/bin/pinproof" contract "$tree" --sarif ${options[@]+"${options[@]}"} >"$RUNNER_TEMP/kernel-contract.sarif" || [ $? -ne 2 ]
-fi
+"$venv/bin/pinproof" contract "./${INPUT_TREE:-.}" --github --output="sarif=$sarif" --output="json=$report" \
+  --output="markdown=$summary" ${options[@]+"${options[@]}"} || status=$?
 echo "exit-code=$status" >>"$GITHUB_OUTPUT"
+[ -f "$sarif" ] || exit 0 # it stopped before it had a result; the exit code says so
+printf 'sarif=%s\nreport=%s\n' "$sarif" "$report" >>"$GITHUB_OUTPUT"
+[ -z "${GITHUB_STEP_SUMMARY:-}" ] || cat "$summary" >>"$GITHUB_STEP_SUMMARY"

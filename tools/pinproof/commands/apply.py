@@ -9,6 +9,8 @@ folder or an installed package through a journal, so that even a killed run leav
   pinproof apply 0001 TREE         one patch
   pinproof apply --dry-run TREE    show the diff, write nothing
   pinproof apply --revert TREE     take the series out again
+  pinproof apply --installed --if-needed
+                                   in an image: 0 also when nothing is to be done
 """
 
 from __future__ import annotations
@@ -16,8 +18,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pinproof.commands.common import add_json, add_libraries, add_patch_and_tree, libraries, patch_and_tree
-from pinproof.console import emit_json, note, say
+from pinproof.commands.common import (
+    add_installed,
+    add_json,
+    add_libraries,
+    add_patch_and_tree,
+    asks_for_installed,
+    libraries,
+    patch_and_tree,
+)
+from pinproof.console import emit_json, note, say, say_text
 from pinproof.errors import CannotCheck, Conflict
 
 if TYPE_CHECKING:
@@ -28,8 +38,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_patch_and_tree(parser)
+    add_installed(parser)
     parser.add_argument("--revert", action="store_true", help="take the patches out, last first")
     parser.add_argument("--dry-run", action="store_true", help="show the diff and write nothing")
+    parser.add_argument(
+        "--if-needed", action="store_true",
+        help="succeed also when the tree does not want it: not-needed, obsolete, absent",
+    )  # fmt: skip
     parser.add_argument(
         "--3way", dest="three_way", action="store_true", help="merge where the text does not apply"
     )
@@ -42,9 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pinproof.patchset.apply import unified_diff
+    from pinproof.patchset.installed import since_then
     from pinproof.patchset.journal import tree_lock
 
     patches, tree = patch_and_tree(args)
+    if (history := since_then(tree)) is not None:
+        note(f"note: {history}")
     if args.dry_run:
         plan = _plan(patches, tree, args)
         _show(plan, tree, args, unified_diff(plan, tree))
@@ -63,20 +81,26 @@ def _change(patches: list[Patch], tree: Tree, args: argparse.Namespace) -> Plan:
         note(f"pinproof apply: {done}")
     plan = _plan(patches, tree, args)
     if plan.contents:
-        carry_out(plan, tree, series=load_series(args.patches) if len(args.targets) == 2 else patches)
+        carry_out(plan, tree, series=load_series(args.patches) if _named(args) else patches)
     return plan
+
+
+def _named(args: argparse.Namespace) -> bool:
+    """Whether the user named one patch."""
+    return len(args.targets) == (1 if asks_for_installed(args) else 2)
 
 
 def _plan(patches: list[Patch], tree: Tree, args: argparse.Namespace) -> Plan:
     from pinproof.patchset.apply import plan_apply, plan_revert
 
-    named = len(args.targets) == 2
+    named = _named(args)
     if args.revert:
         return plan_revert(patches, tree, named=named)
     try:
         return plan_apply(
-            patches, tree, named=named, force=args.force, three_way=args.three_way, libraries=libraries(args)
-        )
+            patches, tree, named=named, force=args.force, three_way=args.three_way,
+            if_needed=args.if_needed, libraries=libraries(args),
+        )  # fmt: skip
     except Conflict as error:
         raise Conflict(error.message, hint=error.hint or _where_it_applies(patches, tree)) from error
 
@@ -106,8 +130,8 @@ def _show(plan: Plan, tree: Tree, args: argparse.Namespace, diff: str) -> None:
         return
     for step in plan.steps:
         would = "would be " if args.dry_run and step.action == "write" else ""
-        say(f"{step.patch}: {would}{step.note}")
+        say_text(f"{step.patch}: {would}{step.note}")
     if diff:
         say(diff.rstrip("\n"))
     elif plan.contents:
-        say(f"changed in {tree.name}: {', '.join(sorted(plan.contents))}")
+        say_text(f"changed in {tree.name}: {', '.join(sorted(plan.contents))}")

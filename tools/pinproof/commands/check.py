@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from pinproof.commands.common import add_json, add_patch_and_tree, patch_and_tree
 from pinproof.commands.recording import keep_results
-from pinproof.console import emit_json, note, progress, say, table
+from pinproof.console import emit_json, note, say, table
 from pinproof.errors import Conflict
 from pinproof.gate import GateResult, exit_code
+from pinproof.progress import progress
 
 if TYPE_CHECKING:
     from pinproof.gates.precommit.gate import Tell

@@ -19,6 +19,33 @@ def add_patches(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_installed(parser: argparse.ArgumentParser) -> None:
+    """Add `--installed` and `--python PYTHON`; read them back with installed()."""
+    parser.add_argument(
+        "--installed", action="store_true",
+        help="the tree is the vLLM that is installed for --python",
+    )  # fmt: skip
+    parser.add_argument(
+        "--python", metavar="PYTHON",
+        help="the interpreter that runs vLLM (default: the active environment's, else python3 on PATH); "
+        "implies --installed",
+    )  # fmt: skip
+
+
+def asks_for_installed(args: argparse.Namespace) -> bool:
+    """Whether the command takes --installed, and it (or --python) was given."""
+    return "installed" in args and bool(args.installed or args.python)
+
+
+def installed(args: argparse.Namespace, package: str = "vllm") -> Tree | None:
+    """The installed tree, where the arguments ask for it."""
+    if not asks_for_installed(args):
+        return None
+    from pinproof.interpreter import installed_tree
+
+    return installed_tree(args.python, package=package)
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
@@ -41,9 +68,15 @@ def patch_and_tree(args: argparse.Namespace) -> tuple[list[Patch], Tree]:
         InputError: there is no tree, or too much was given.
     """
     targets: list[str] = args.targets
+    if (tree := installed(args)) is not None:
+        if len(targets) > 1:
+            raise InputError("--installed is the tree: give no other")
+        patches = [find_patch(targets[0], args.patches)] if targets else load_series(args.patches)
+        return patches, tree
     if not targets:
         raise InputError(
-            "which tree?", hint="give a vLLM tree, or bring one: pinproof fetch vllm==0.28.0 DIR"
+            "which tree?",
+            hint="give a vLLM tree, --installed, or bring one: pinproof fetch vllm==0.28.0 DIR",
         )
     if len(targets) > 2:
         raise InputError(f"one patch and one tree, not {len(targets)} arguments: {' '.join(targets)}")

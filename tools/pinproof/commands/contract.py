@@ -4,6 +4,7 @@
   pinproof contract --release vllm==0.33.0 --with flashinfer-python==0.7.4
   pinproof contract TREE --library deep_gemm=~/DeepGEMM --sarif > contract.sarif
   pinproof contract --files vllm/a.py vllm/b.py
+  pinproof contract TREE --github --output junit=report.xml --output markdown=summary.md
 
 Exit codes: 0 every call that could be decided fits; 1 a call fails; 2 bad input; 5 a pinned library's
 signatures were not available, so its calls were not checked.
@@ -12,11 +13,13 @@ signatures were not available, so its calls were not checked.
 from __future__ import annotations
 
 import argparse
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinproof.console import emit_json, note
+from pinproof.commands.common import add_installed, asks_for_installed, installed
+from pinproof.console import note
 from pinproof.contract.model import Report
 from pinproof.contract.watch.watchlist import Watched
 from pinproof.errors import Exit, InputError
@@ -35,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TREE",
         help="a checkout, an unpacked sdist, site-packages or the package folder",
     )
+    add_installed(parser)
     add("--release", metavar="NAME==V", help="a release on the package index, e.g. vllm==0.33.0")
     add(
         "--package",
@@ -54,6 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print JSON for machines")
     form.add_argument("--sarif", action="store_true", help="print SARIF 2.1.0")
     form.add_argument("--github", action="store_true", help="print GitHub annotations")
+    form.add_argument("--gitlab", action="store_true", help="print a GitLab code quality report")
+    form.add_argument("--junit", action="store_true", help="print JUnit XML")
+    form.add_argument("--markdown", action="store_true", help="print a job summary in Markdown")
+    add("--output", action="append", default=[], metavar="FORMAT=FILE",
+        help="also write json, sarif, github, gitlab, junit or markdown to a file (repeatable)")  # fmt: skip
+    add("--baseline", type=Path, metavar="FILE",
+        help="the JSON of an earlier run: its findings are known and do not fail this one")  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,10 +77,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     from pinproof.contract.check import check_tree
-    from pinproof.contract.output import render
+    from pinproof.contract.output import formats, render
     from pinproof.contract.output.findings import findings
     from pinproof.contract.watch.watchlist import load
 
+    args.output = formats.wanted_files(args.output)
     watched = load(args.watch)
     tree = _tree(args)
     overrides = _overrides(args.library, watched)
@@ -77,28 +89,56 @@ def _run(args: argparse.Namespace) -> int:
     report = check_tree(tree, files=files, libraries=overrides, watched=watched, cached=not args.no_cache)
     if args.moved:
         report = _moved(args.moved, report, tree, watched, overrides, files, cached=not args.no_cache)
-    found = findings(report.calls, guarded=args.include_guarded)
+    known = formats.known_ids(args.baseline) if args.baseline else frozenset()
+    every = findings(report.calls, guarded=True)
+    found = [f for f in every if f.id not in known and (args.include_guarded or f.guard is None)]
     if args.explain:
         if not render.explain(report, args.explain):
             raise InputError(f"no finding has the id {args.explain!r} in this run")
         return Exit.OK
-    if args.json:
-        emit_json("pinproof.contract/1", render.machine(report, found))
-    elif args.sarif:
-        _print_sarif(_from_here(found, tree))
-    elif args.github:
-        render.github(_from_here(found, tree))
-    else:
+    _show(args, report, found, tree, known=len({f.id for f in every} & known))
+    return _exit_code(
+        report, failing=any(f.guard is None for f in found), quiet=_form(args) in (None, "json")
+    )
+
+
+def _form(args: argparse.Namespace) -> str | None:
+    """The form that standard output is wanted in; None is a person's."""
+    from pinproof.contract.output.formats import FORMS
+
+    return next((form for form in FORMS if getattr(args, form)), None)
+
+
+def _show(args: argparse.Namespace, report: Report, found: list[Finding], tree: Tree, *, known: int) -> None:
+    """Print the run, and write the files that were asked for beside it."""
+    import sys
+
+    from pinproof.contract.output import render
+    from pinproof.contract.output.formats import FORMS
+    from pinproof.paths import atomic_write
+    from pinproof.runner import write_command
+
+    form, here = _form(args), _from_here(found, tree)
+    for name, path in args.output:
+        content = FORMS[name](report, found if name == "json" else here)
+        atomic_write(path, content.encode(errors="replace"))
+    if form is None:
         render.people(report, found)
-    return _exit_code(report, quiet=not (args.sarif or args.github))
+    elif form == "github":
+        for line in render.github(here):
+            write_command(line)
+    else:
+        sys.stdout.write(FORMS[form](report, found if form == "json" else here))
+    if known:
+        note(f"{known} known finding(s) of {args.baseline} not shown")
 
 
-def _exit_code(report: Report, *, quiet: bool) -> int:
+def _exit_code(report: Report, *, failing: bool, quiet: bool) -> int:
     missing = [u for u in report.unchecked if u.pinned]
     if not quiet:
         for unchecked in missing:
             note(f"cannot check {unchecked.library}: {unchecked.reason}\n  -> {unchecked.hint}")
-    if report.failing:
+    if failing:
         return Exit.FAILED
     return Exit.SKIPPED if missing else Exit.OK
 
@@ -113,12 +153,30 @@ def _tree(args: argparse.Namespace) -> Tree:
         if args.tree:
             raise InputError("give a TREE or --release, not both")
         return release_tree(*parse_release(args.release))
+    if asks_for_installed(args):
+        if args.tree:
+            raise InputError("--installed is the tree: give no other")
+        return _installed(args)
     path = args.tree or ("." if args.files else None)
     if path is None:
         raise InputError("which tree?", hint="pinproof contract TREE, or --release vllm==0.33.0")
     if args.package:
         return engine_tree(path, args.package)
     return open_any(path, engines())
+
+
+def _installed(args: argparse.Namespace) -> Tree:
+    """The first engine that the interpreter has."""
+    from pinproof.contract.watch.watchlist import engines
+
+    packages = [args.package] if args.package else list(engines())
+    for package in packages[:-1]:
+        with contextlib.suppress(InputError):
+            if (tree := installed(args, package)) is not None:
+                return tree
+    tree = installed(args, packages[-1])
+    assert tree is not None
+    return tree
 
 
 def _overrides(given: list[str], watched: tuple[Watched, ...]) -> dict[str, str]:
@@ -191,12 +249,3 @@ def _from_here(found: list[Finding], tree: Tree) -> list[Finding]:
         return found
     below = root.relative_to(here)
     return [msgspec.structs.replace(item, file=(below / item.file).as_posix()) for item in found]
-
-
-def _print_sarif(found: list) -> None:  # type: ignore[type-arg]
-    import sys
-
-    from pinproof.console import json_text
-    from pinproof.contract.output import sarif
-
-    sys.stdout.write(json_text(sarif.log(found)))

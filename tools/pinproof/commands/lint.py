@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 
 from pinproof.commands.common import add_json, add_patches
-from pinproof.console import emit_json, say
+from pinproof.console import emit_json, say, say_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         emit_json("pinproof.lint/1", {"problems": msgspec.to_builtins(problems)})
     else:
         for problem in problems:
-            say(f"{problem.file}: {problem.text}")
+            say_text(f"{problem.file}: {problem.text}")
         if not problems:
             say(f"{len(read_series(folder))} patch(es), nothing to fix")
     return int(bool(problems))

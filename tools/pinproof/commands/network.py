@@ -7,7 +7,9 @@ starts (pre-commit installs its hooks with pip) follow the same answer.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+from collections.abc import Iterator
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,20 +32,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def adopt(args: argparse.Namespace) -> None:
-    """Make the options this process's settings, and those of its children."""
+@contextlib.contextmanager
+def adopted(args: argparse.Namespace) -> Iterator[None]:
+    """While the block runs, the options are this process's settings, and those of its children."""
+    chosen = _chosen(args)
+    before = {name: os.environ.get(name) for name in chosen}
+    os.environ.update(chosen)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _chosen(args: argparse.Namespace) -> dict[str, str]:
+    """The variables of pip and uv that say what the options say."""
+    chosen: dict[str, str] = {}
     if args.index_url:
-        _set(args.index_url, "PIP_INDEX_URL", "UV_DEFAULT_INDEX")
+        chosen |= dict.fromkeys(("PIP_INDEX_URL", "UV_DEFAULT_INDEX"), args.index_url)
     if args.extra_index_url:
-        _set(" ".join(args.extra_index_url), "PIP_EXTRA_INDEX_URL", "UV_INDEX")
-        os.environ.pop("UV_EXTRA_INDEX_URL", None)
+        urls = " ".join(args.extra_index_url)
+        chosen |= {"PIP_EXTRA_INDEX_URL": urls, "UV_INDEX": "", "UV_EXTRA_INDEX_URL": ""}
     if args.find_links:
-        _set(" ".join(args.find_links), "PIP_FIND_LINKS", "UV_FIND_LINKS")
+        chosen |= {"PIP_FIND_LINKS": " ".join(args.find_links), "UV_FIND_LINKS": ",".join(args.find_links)}
     if args.no_index:
-        _set("1", "PIP_NO_INDEX", "UV_NO_INDEX")
+        chosen |= dict.fromkeys(("PIP_NO_INDEX", "UV_NO_INDEX"), "1")
     if getattr(args, "no_network", False):
-        _set("1", "PINPROOF_OFFLINE", "UV_OFFLINE", "PIP_NO_INDEX", "HF_HUB_OFFLINE")
-
-
-def _set(value: str, *names: str) -> None:
-    os.environ.update(dict.fromkeys(names, value))
+        names = ("PINPROOF_OFFLINE", "UV_OFFLINE", "PIP_NO_INDEX", "HF_HUB_OFFLINE")
+        chosen |= dict.fromkeys(names, "1")
+    return chosen

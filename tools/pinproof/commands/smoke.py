@@ -1,14 +1,16 @@
 """Prove a patch at run time, as far as this machine allows, and say exactly how far that was.
 
-Four rungs, lowest first. bind runs the real forward with a recorder under the pinned wrapper; compile
-builds the pinned kernel for sm_100a with nvcc; kernel runs the real experts on a CUDA GPU; model runs a
-tiny random Kimi model through vllm.LLM. `auto` climbs until the machine or the patch says stop. The tree is
-imported by --python in a child process and never changed. The run is recorded beside a patch of the series
-that is in the tree.
+A patch names its probe in its header (`Probe: NAME`): the harness that runs the calls which it changes. Four
+rungs, lowest first. bind runs the real call with a recorder under it; compile builds the kernel for GPUs that
+need not be there; kernel runs it on a CUDA GPU against a reference; model runs a tiny random model through
+vllm.LLM. `auto` climbs until the machine or the patch says stop. The tree is imported by --python in a child
+process and never changed. The run is recorded beside a patch of the series that is in the tree. A probe
+that exercises nothing of the patch is refused; a patch without a probe is not run.
 
   pinproof smoke TREE --python /path/to/venv/bin/python
   pinproof smoke 0001 TREE --rung bind --json
-  pinproof smoke 0001 TREE --nproc 2
+  pinproof smoke TREE --probe fused_moe_triton        the tree alone, without a patch
+  pinproof smoke --list-probes
 """
 
 from __future__ import annotations
@@ -35,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the interpreter that has torch and vLLM (default: python3 on PATH)",
     )
     parser.add_argument(
+        "--probe", metavar="NAME", help="the probe to run instead of the one that the patch names"
+    )
+    parser.add_argument("--list-probes", action="store_true", help="show the probes and stop")
+    parser.add_argument(
         "--rung", default="auto", choices=("auto", "bind", "compile", "kernel", "model"),
         help="one rung, or auto: all that this machine allows (default)",
     )  # fmt: skip
@@ -50,31 +56,69 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.list_probes:
+        return _list_probes()
+    if args.nproc < 1:
+        raise InputError(f"--nproc {args.nproc} is not a number of GPUs")
+    patches, tree = patch_and_tree(args)
+    alone = args.probe is not None and len(args.targets) < 2
+    gates = [_smoke(patch, tree, args) for patch in ([None] if alone else patches)]
+    if not gates:
+        raise InputError("the series holds no patch", hint="--probe NAME runs the tree alone; --list-probes")
+    return _shown(gates, args)
+
+
+def _list_probes() -> int:
+    from pinproof.console import table
+    from pinproof.smoke import registry
+
+    shipped = [registry.load(name) for name in registry.names()]
+    table(("probe", "rungs", "what it runs"), [(p.name, ", ".join(p.rungs), p.about) for p in shipped])
+    return 0
+
+
+def _smoke(patch: Patch | None, tree: Tree, args: argparse.Namespace) -> GateResult:
+    """One patch with its probe, or the tree alone with the probe that was named."""
+    from pinproof.smoke import registry
+    from pinproof.smoke.ladder import smoke_gate, subject_of
+    from pinproof.smoke.unprobed import without_probe
+
+    name = args.probe or (patch.field("Probe") if patch else None)
+    if name is None:
+        assert patch is not None
+        return without_probe(patch, tree)
+    subject = subject_of(tree, registry.load(name), patch)
+    python = interpreter(args.python)
+    gate = smoke_gate(subject, python, args.rung, nproc=args.nproc, limit_s=args.timeout)
+    if patch is not None:
+        _record(patch, tree, gate, args)
+    return gate
+
+
+def _shown(gates: list[GateResult], args: argparse.Namespace) -> int:
     import msgspec
 
     from pinproof.console import emit_json, say, table, typed
     from pinproof.gate import exit_code
-    from pinproof.smoke.ladder import smoke_gate
 
-    if args.nproc < 1:
-        raise InputError(f"--nproc {args.nproc} is not a number of GPUs")
-    patches, tree = patch_and_tree(args)
-    python = interpreter(args.python)
-    # Numerics belong to one patch: a series is smoked by its tree, the first patch gives the twin.
-    patch = patches[0] if patches else None
-    gate = smoke_gate(tree, python, args.rung, patch=patch, nproc=args.nproc, limit_s=args.timeout)
-    if patch is not None:
-        _record(patch, tree, gate, args)
     if args.json:
-        emit_json("pinproof.smoke/1", {"gate": msgspec.to_builtins(gate)})
-        return int(exit_code([gate]))
-    rungs = gate.details["rungs"]
-    table(("rung", "outcome", "seconds", "details"),
-          [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs])  # fmt: skip
-    say(gate.summary)
-    if gate.clear:
-        say(f"  -> {typed(gate.clear)}")
-    return int(exit_code([gate]))
+        plain = [msgspec.to_builtins(gate) for gate in gates]
+        emit_json("pinproof.smoke/2", {"gate": plain[0]} if len(plain) == 1 else {"gates": plain})
+        return int(exit_code(gates))
+    for gate in gates:
+        rungs = gate.details.get("rungs", [])
+        if rungs:
+            rows = [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs]
+            table(("rung", "outcome", "seconds", "details"), rows)
+        say(gate.summary)
+        said = [gate.summary, *(f"{r['reason']} {r['summary']}" for r in rungs)]
+        if gate.reason and not any(gate.reason in text for text in said):
+            say(f"  {gate.outcome}: {gate.reason}")
+        for part in gate.details.get("exercised", [])[:3]:
+            say(f"  went through {part['file']}:{part['first']}-{part['last']} in {part['scope']}")
+        if gate.clear:
+            say(f"  -> {typed(gate.clear)}")
+    return int(exit_code(gates))
 
 
 def _record(patch: Patch, tree: Tree, gate: GateResult, args: argparse.Namespace) -> None:

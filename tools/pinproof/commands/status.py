@@ -14,7 +14,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from pinproof.commands.common import add_json, add_patches
-from pinproof.console import emit_json, note, say, table
+from pinproof.console import emit_json, note, say, say_text, table
 from pinproof.errors import CannotCheck, Exit, InputError
 
 if TYPE_CHECKING:
@@ -77,4 +77,4 @@ def _show(found: list[PatchStatus], missing: str | None) -> None:
         if one.verdicts:
             table(("release", "verdict"), list(one.verdicts.items()))
     if missing:
-        say(f"releases not looked at: {missing}")
+        say_text(f"releases not looked at: {missing}")

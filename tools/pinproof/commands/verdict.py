@@ -12,6 +12,7 @@ Exit code 0 when every verdict is needed or applied, 3 when one is not-needed, o
 4 on a conflict. With --releases, 0 when every release could be judged.
 
   pinproof verdict TREE
+  pinproof verdict --installed --json
   pinproof verdict --release vllm==0.28.0
   pinproof verdict --releases 0.26.0..0.33.0
 """
@@ -22,8 +23,8 @@ import argparse
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pinproof.commands.common import add_json, add_libraries, add_patches, libraries
-from pinproof.console import emit_json, note, say, table
+from pinproof.commands.common import add_installed, add_json, add_libraries, add_patches, installed, libraries
+from pinproof.console import emit_json, note, say, say_text, table
 from pinproof.errors import Exit, InputError
 from pinproof.patchset.patchfile import Patch
 
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "targets", nargs="*", metavar="[PATCH] [TREE]",
         help="a patch (0001, its name or a path; default: the whole series) and a tree",
     )  # fmt: skip
+    add_installed(parser)
     parser.add_argument("--release", action="append", default=[], metavar="RELEASE", help="a release on PyPI")
     parser.add_argument("--releases", metavar="A..B", help="every final release from A to B")
     add_patches(parser)
@@ -47,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from pinproof.patchset.installed import since_then
+
     patches, trees = _inputs(args)
+    for history in filter(None, map(since_then, trees)):
+        note(f"note: {history}")
     verdicts: list[Verdict] = []
     for tree in trees:
         for verdict in _judge_all(patches, tree, args):
@@ -77,8 +83,12 @@ def _inputs(args: argparse.Namespace) -> tuple[list[Patch], list[Tree]]:
 
     targets = list(args.targets)
     releases = _releases(args)
+    if (here := installed(args)) is not None:
+        releases.append(here)
     if len(targets) > 2 or not (targets or releases):
-        raise InputError("give a tree, or --release X, or --releases A..B", hint="pinproof verdict --help")
+        raise InputError(
+            "give a tree, --installed, --release X, or --releases A..B", hint="pinproof verdict --help"
+        )
     patch_spec = targets.pop(0) if len(targets) == 2 else None
     if len(targets) == 1 and releases and not _is_dir(targets[0]):
         patch_spec = targets.pop()
@@ -113,9 +123,9 @@ def _show(verdicts: list[Verdict], *, many: bool) -> None:
     else:
         for verdict in verdicts:
             say(f"{verdict.patch}: {verdict.verdict}")
-            say(f"  {verdict.sentence}")
+            say_text(verdict.sentence, "  ")
     for warning in dict.fromkeys(warning for verdict in verdicts for warning in verdict.warnings):
-        say(f"warning: {warning}")
+        say_text(f"warning: {warning}")
 
 
 def _exit(verdicts: list[Verdict], *, many: bool) -> int:

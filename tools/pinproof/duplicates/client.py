@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # The longest GitHub may ask us to wait before we stop and keep what we have; a primary limit resets
 # within the hour, a secondary one within a minute or so.
 PATIENCE = timedelta(seconds=90)
+# A secondary limit that names no time asks for "at least one minute", and for longer each time.
+_SECONDARY = (timedelta(seconds=60), timedelta(seconds=120), timedelta(seconds=240))
 _TRIES = 4
 _TIMEOUT_S = 30.0
 
@@ -189,18 +191,37 @@ class Client:
             raise Stopped(
                 f"GitHub has trouble (status {status})", hint="run the same command again later"
             ) from None
-        raise Stopped(f"GitHub refused {self._safe(url)} (status {status})") from None
+        if _secondary(error):
+            self._stop_for_limit(_SECONDARY[-1], "GitHub's secondary rate limit (too many requests at once)")
+        said = self._safe(_said(error))
+        why = f"status {status}: {said}" if said else f"status {status}"
+        raise Stopped(f"GitHub refused {self._safe(url)} ({why})") from None
 
-    def _stop_for_limit(self, wait: timedelta) -> NoReturn:
+    def _stop_for_limit(self, wait: timedelta, what: str = "GitHub's rate limit") -> NoReturn:
         until = (datetime.now(timezone.utc) + wait).strftime("%H:%M UTC")
         more = "" if self.authenticated else "; with a token (gh auth login) the limit is far higher"
         raise Stopped(
-            f"GitHub's rate limit is used up until {until}; what was fetched is kept",
+            f"{what} is used up until {until}; what was fetched is kept",
             hint=f"run the same command again then{more}",
         ) from None
 
     def _safe(self, text: str) -> str:
         return without_token(text, self._token)[:300]
+
+
+def _said(error: RequestFailed) -> str:
+    """GitHub's own sentence on why it refused."""
+    try:
+        message = json.loads(error.response.content)["message"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return ""
+    return message if isinstance(message, str) else ""
+
+
+def _secondary(error: RequestFailed) -> bool:
+    """Whether it is the secondary limit, told by the text alone: no header has to come with it."""
+    said = _said(error).lower()
+    return error.response.status_code in (403, 429) and ("secondary rate" in said or "abuse" in said)
 
 
 def _seconds(value: str | None, default: int) -> int:
@@ -222,6 +243,9 @@ def _whether_to_retry(error: GitHubException, count: int) -> RetryOption:
             return RetryOption(False)
         note(f"GitHub asks to wait {error.retry_after.total_seconds():.0f} s")
         return RetryOption(True, error.retry_after)
+    if isinstance(error, RequestFailed) and _secondary(error):
+        note(f"GitHub asks to go slower; waiting {_SECONDARY[count].total_seconds():.0f} s")
+        return RetryOption(True, _SECONDARY[count])
     if isinstance(error, RequestFailed):
         again = error.response.status_code >= 500 and (count < 1 or error.request.method == "GET")
         return RetryOption(again, timedelta(seconds=0.5 * 4**count))

@@ -13,11 +13,15 @@ from pinproof.errors import InputError
 
 PAGE = 100
 """Pull requests a page: the most that GitHub gives."""
+FIRST_PAGE = 25
+"""The first page is small: GitHub ends a query after ten seconds, and pages with all files are heavy."""
 
 _FILES_OF_A_PULL = 100
 
 _PULL = """
-  __typename number title body state createdAt updatedAt closedAt headRefName headRefOid
+  __typename number title body state isDraft createdAt updatedAt closedAt
+  headRefName headRefOid baseRefName
+  mergeCommit { oid }
   author { login }
   closingIssuesReferences(first: 10) { nodes { number } }
 """
@@ -33,11 +37,18 @@ query ($owner: String!, $name: String!, $states: [PullRequestState!], $first: In
     ) {
       totalCount
       pageInfo { endCursor hasNextPage }
-      nodes { %s files(first: %d) { totalCount nodes { path } } }
+      nodes { PULL FILES }
     }
   }
 }
-""" % (_PULL, _FILES_OF_A_PULL)  # noqa: UP031
+"""
+_FILES = f"files(first: {_FILES_OF_A_PULL}) {{ totalCount nodes {{ path }} }}"
+
+
+def page_query(*, files: bool) -> str:
+    """The GraphQL query for a page of pull requests."""
+    return _PAGE_QUERY.replace("PULL", _PULL).replace("FILES", _FILES if files else "")
+
 
 STATES = {"open": ["OPEN"], "closed": ["CLOSED", "MERGED"]}
 
@@ -51,18 +62,21 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """An issue that the patch names, and the numbers its comments name."""
+    """An issue or pull request that the patch names, and the numbers its comments name."""
 
     number: int
     title: str
     state: str
     comments: int
     named: tuple[int, ...]
+    kind: str = "issue"
 
 
 @as_described()
-def graphql_page(client: Client, repo: str, which: str, after: str | None, size: int) -> Page:
-    """A page of open or closed pull requests with their files, `size` at most.
+def graphql_page(
+    client: Client, repo: str, which: str, after: str | None, size: int, *, files: bool = True
+) -> Page:
+    """A page of open or closed pull requests, `size` at most; without `files` where git tells them.
 
     Raises:
         Stopped, TooHeavy, BadCursor: see Client.graphql.
@@ -70,7 +84,7 @@ def graphql_page(client: Client, repo: str, which: str, after: str | None, size:
     """
     owner, name = repo.split("/")
     variables = {"owner": owner, "name": name, "states": STATES[which], "first": size, "after": after}
-    repository = client.graphql(_PAGE_QUERY, variables)["repository"]
+    repository = client.graphql(page_query(files=files), variables)["repository"]
     if repository is None:
         raise InputError(f"GitHub has no repository {repo}, or the token may not see it")
     found = repository["pullRequests"]
@@ -118,7 +132,7 @@ def changed_files(client: Client, repo: str, number: int) -> tuple[list[tuple[st
 
 
 def search_query(count: int, issues: int) -> str:
-    """The GraphQL query for `count` searches and `issues` issue views in one request."""
+    """The GraphQL query for so many searches and views of issues (or pull requests) in one request."""
     names = ", ".join([f"$s{at}: String!" for at in range(count)] + [f"$i{at}: Int!" for at in range(issues)])
     searches = "".join(
         f"""
@@ -133,9 +147,13 @@ def search_query(count: int, issues: int) -> str:
     )
     views = "".join(
         f"""
-    i{at}: issue(number: $i{at}) {{
-      number title state
-      comments(last: 50) {{ totalCount nodes {{ body }} }}
+    i{at}: issueOrPullRequest(number: $i{at}) {{
+      ... on Issue {{
+        __typename number title issueState: state comments(last: 50) {{ totalCount nodes {{ body }} }}
+      }}
+      ... on PullRequest {{
+        __typename number title state comments(last: 50) {{ totalCount nodes {{ body }} }}
+      }}
     }}"""
         for at in range(issues)
     )
@@ -182,8 +200,9 @@ def _issue(node: dict[str, Any] | None, repo: str) -> Issue | None:
     comments = [comment["body"] for comment in node["comments"]["nodes"] if comment]
     named = references("\n".join(body[:4000] for body in comments), repo).mentions
     return Issue(
-        node["number"], node["title"], node["state"].lower(), node["comments"]["totalCount"],
-        tuple(sorted(named)),
+        node["number"], node["title"], (node.get("state") or node["issueState"]).lower(),
+        node["comments"]["totalCount"], tuple(sorted(named)),
+        "pull request" if node["__typename"] == "PullRequest" else "issue",
     )  # fmt: skip
 
 
@@ -201,4 +220,5 @@ def rest_issue(client: Client, repo: str, number: int) -> Issue | None:
         item, _ = client.rest(f"/repos/{repo}/issues/{number}")
     except InputError:
         return None
-    return Issue(number, item["title"], item["state"], item.get("comments", 0), ())
+    kind = "pull request" if "pull_request" in item else "issue"
+    return Issue(number, item["title"], item["state"], item.get("comments", 0), (), kind)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from pinproof.duplicates.diffs import DiffFacts
 from pinproof.duplicates.recall import Candidate, Rarity
 from pinproof.duplicates.subject import Subject
 
@@ -15,6 +14,7 @@ from pinproof.duplicates.subject import Subject
 # overlap is a fifth).
 WEIGHTS = {
     "change": 100.0,
+    "lines": 100.0,
     "issue": 25.0,
     "names": 28.0,
     "error": 15.0,
@@ -26,6 +26,10 @@ WEIGHTS = {
 }
 # Hunks of two patches on different bases drift apart by what others put above them.
 _NEAR_LINES = 20
+# A copy for another branch comes after one for the same.
+_OTHER_BRANCH = 0.85
+# Weights of shared lines (1 for a line that no other change has), and a share of the larger side.
+_SUBSTANCE, _MUCH, _PLENTY, _ALIKE = 1.3, 4.0, 20.0, 0.3
 
 
 class Signal(msgspec.Struct, frozen=True):
@@ -63,29 +67,59 @@ def score(subject: Subject, candidate: Candidate, rare: Rarity) -> Scored:
         if strength > 0:
             signals[name] = Signal(name, round(strength, 4), text)
     total = sum(WEIGHTS[name] * signal.strength for name, signal in signals.items())
+    if other_branch(subject, candidate):
+        total *= _OTHER_BRANCH
     return Scored(candidate, signals, round(total, 3))
+
+
+def other_branch(subject: Subject, candidate: Candidate) -> bool:
+    """Whether both are known to be meant for different branches."""
+    return bool(subject.base and candidate.base) and subject.base != candidate.base
 
 
 Measured = tuple[float, str]
 
 
 def _change(subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
-    """The same lines changed the same way."""
+    """The same lines changed the same way, or one side within the other."""
     if candidate.diff is None:
         return 0.0, ""
     if subject.diff.change_id and subject.diff.change_id == candidate.diff.change_id:
         return 1.0, "changes the same lines in the same way"
-    shared = _containment(subject.diff, candidate.diff)
-    if shared >= 0.8:
-        return 0.9 * shared, f"holds {shared:.0%} of the patch's changed lines"
+    shared = candidate.overlap
+    if shared.of_smaller >= 0.8 and _no_chance(subject, candidate):
+        if shared.of_ours >= shared.of_theirs:
+            return 0.9 * shared.of_ours, f"holds {shared.of_ours:.0%} of the patch's changed lines"
+        return 0.9 * shared.of_theirs, f"the patch holds {shared.of_theirs:.0%} of its changed lines"
     if _same_swap(subject, candidate):
         swap = ", ".join(sorted(subject.diff.added)[:3])
         return 0.8, f"puts the same names in place of the same others ({swap})"
     return 0.0, ""
 
 
-def _containment(ours: DiffFacts, theirs: DiffFacts) -> float:
-    return len(ours.lines & theirs.lines) / len(ours.lines) if len(ours.lines) >= 2 else 0.0
+def _no_chance(subject: Subject, candidate: Candidate) -> bool:
+    """Whether it says something that one side lies within the other.
+
+    A few lines lie within a change of a thousand by chance, and a larger change in other files is one of
+    many that do a thing the same way.
+    """
+    shared = candidate.overlap
+    if shared.weight < _SUBSTANCE:
+        return False
+    if shared.of_larger >= _ALIKE:
+        return True
+    return shared.weight >= _MUCH and bool(candidate.files & set(subject.files))
+
+
+def _lines(_subject: Subject, candidate: Candidate, _rare: Rarity) -> Measured:
+    """Shared changed lines by rarity, as a share of both sides'."""
+    shared = candidate.overlap
+    if shared.of_smaller < 0.01:
+        return 0.0, ""
+    told = f"shares {shared.of_ours:.0%} of the patch's changed lines, {shared.of_theirs:.0%} of its own"
+    # A part that was taken out of a large change is most of the smaller side and little of the larger.
+    part = 0.5 * shared.of_smaller if shared.weight >= _PLENTY else 0.0
+    return _saturated(max(shared.of_both, part), 0.15), told
 
 
 def _same_swap(subject: Subject, candidate: Candidate) -> bool:
@@ -222,6 +256,6 @@ def _saturated(amount: float, half: float) -> float:
 
 
 _MEASURES: dict[str, Callable[[Subject, Candidate, Rarity], Measured]] = {
-    "change": _change, "issue": _issue, "names": _names, "error": _error, "files": _files,
+    "change": _change, "lines": _lines, "issue": _issue, "names": _names, "error": _error, "files": _files,
     "place": _place, "pins": _pins, "text": _text, "time": _time,
 }  # fmt: skip

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from datetime import datetime
+from functools import lru_cache
 
 import msgspec
 
 from pinproof.duplicates.diffs import DiffFacts
-from pinproof.duplicates.index import Index
+from pinproof.duplicates.index import lookup
+from pinproof.duplicates.index.store import Index
 from pinproof.duplicates.subject import Subject
 from pinproof.duplicates.tokens import words
 
@@ -17,8 +19,34 @@ _BY_TEXT = 300
 _BY_RARE_NAME = 60
 _BY_FILE = 150
 _QUERY_TERMS = 48
-# bm25() weights of the columns title, body, code
-_WEIGHTS = "3.0, 1.0, 2.0"
+# A line that more than so many changes have says where they are, not what they do.
+_BY_RARE_LINE = 12
+
+
+class Overlap(msgspec.Struct, frozen=True):
+    """The changed lines that two diffs share, each weighed by its rarity (1 for a line seen nowhere else).
+
+    `of_ours` and `of_theirs` are the shares that these make up of either side's lines, weighed alike.
+    """
+
+    weight: float = 0.0
+    of_ours: float = 0.0
+    of_theirs: float = 0.0
+
+    @property
+    def of_smaller(self) -> float:
+        """The share of the smaller side."""
+        return max(self.of_ours, self.of_theirs)
+
+    @property
+    def of_larger(self) -> float:
+        """The share of the larger side."""
+        return min(self.of_ours, self.of_theirs)
+
+    @property
+    def of_both(self) -> float:
+        """The shares' geometric mean (Ochiai's coefficient): one line of three in a thousand is little."""
+        return math.sqrt(self.of_ours * self.of_theirs)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,6 +55,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     kind: str
     state: str
+    draft: bool
+    base: str
     title: str
     author: str
     created: datetime
@@ -44,6 +74,9 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     error: str | None
     """The error message of the patch that it quotes."""
     diff: DiffFacts | None
+    overlap: Overlap
+    undone_by: int | None
+    """A merged pull request that reverts it."""
 
 
 class Rarity(msgspec.Struct, frozen=True):
@@ -53,11 +86,12 @@ class Rarity(msgspec.Struct, frozen=True):
     terms: dict[str, int]
     files: dict[str, int]
     issues: dict[int, int]
+    lines: dict[int, int]
+    diffs: int
 
     def of(self, seen: int) -> float:
         """The information of a thing seen in so many pull requests."""
-        total = max(self.total, 100)
-        return max(0.0, math.log(total / max(seen, 1)) / math.log(total))
+        return _rarity(seen, self.total)
 
     def name(self, name: str) -> float:
         """The information of a code name (one that no title or body has is as rare as one seen once)."""
@@ -71,39 +105,49 @@ class Rarity(msgspec.Struct, frozen=True):
         """The information of an issue number: trackers and roadmaps are named everywhere."""
         return self.of(self.issues.get(number, 1))
 
+    def line(self, line: int) -> float:
+        """The information of a changed line, among the changes whose diffs are known."""
+        return _rarity(self.lines.get(line, 1), self.diffs)
+
+
+@lru_cache(maxsize=8192)
+def _rarity(seen: int, total: int) -> float:
+    """Inverse document frequency, scaled to 1 for what is seen once and 0 for what is seen everywhere."""
+    total = max(total, 100)
+    return max(0.0, math.log(total / max(seen, 1)) / math.log(total))
+
 
 def rarity(index: Index, subject: Subject) -> Rarity:
     """How often the things of the patch occur in the index."""
-    db = index.db
-    names = sorted({*subject.names, *subject.words, *subject.title_parts, *subject.pins})
-    terms: dict[str, int] = {}
-    for chunk in _chunks(names):
-        query = f"SELECT term, doc FROM term WHERE term IN ({_marks(chunk)})"  # noqa: S608
-        terms.update(db.execute(query, chunk).fetchall())
-    files = {
-        path: db.execute(
-            "SELECT count(*) FROM pull_path WHERE path = (SELECT id FROM path WHERE path.path = ?)", (path,)
-        ).fetchone()[0]
-        for path in subject.files
-    }
-    issues = {
-        number: db.execute("SELECT count(*) FROM pull_issue WHERE issue = ?", (number,)).fetchone()[0]
-        for number in subject.mentions
-    }
-    total = db.execute("SELECT count(*) FROM pull").fetchone()[0]
-    return Rarity(total, terms, files, issues)
+    names = {*subject.names, *subject.words, *subject.title_parts, *subject.pins}
+    return Rarity(
+        total=lookup.total(index),
+        terms=lookup.terms(index, names),
+        files={path: lookup.touching(index, path) for path in subject.files},
+        issues={number: lookup.naming(index, number) for number in subject.mentions},
+        lines=lookup.lines(index, subject.diff.lines),
+        diffs=index.diffs(),
+    )
 
 
 def candidates(index: Index, subject: Subject, rare: Rarity) -> list[Candidate]:
-    """All pull requests that share an issue, a rare name, a file, an error message or much text."""
+    """All that share an issue, a rare name, a file, a rare line, an error message or much text."""
     best = _best_text(subject, rare)
-    text = dict(_matching(index, _text_query(best), _BY_TEXT))
+    text = dict(lookup.matching(index, best, _BY_TEXT))
     quoted = _quoting_errors(index, subject)
-    numbers = set(text) | set(quoted) | set(_by_name(index, subject, rare))
+    shared = lookup.with_lines(index, (line for line in subject.diff.lines if rare.line(line) > _COMMON))
+    numbers = set(text) | set(quoted) | set(_by_name(index, subject, rare)) | _by_line(shared, rare)
     numbers |= set(_by_file(index, subject)) | set(_by_issue(index, subject))
+    numbers |= set(lookup.with_change(index, subject.diff.change_id))
     reachable = sum(2.2 * math.log(max(rare.total, 2) / max(rare.terms.get(term, 1), 1)) for term in best)
     shares = {number: min(score / reachable, 1.0) if reachable else 0.0 for number, score in text.items()}
-    return _load(index, numbers, shares, quoted)
+    found = list(lookup.rows(index, numbers))
+    overlaps = _overlaps(index, subject, found, shared, rare)
+    return [_candidate(row, shares, quoted, overlaps) for row in found]
+
+
+# Lines that a tenth of all changes have (`return`, an import of torch) are not worth the look.
+_COMMON = 0.25
 
 
 def _best_text(subject: Subject, rare: Rarity) -> list[str]:
@@ -116,114 +160,68 @@ def _best_text(subject: Subject, rare: Rarity) -> list[str]:
     return sorted(terms, key=lambda term: (rare.terms[term], term))[:_QUERY_TERMS]
 
 
-def _text_query(terms: Iterable[str]) -> str:
-    return " OR ".join(f'"{term}"' for term in terms)
-
-
-def _matching(index: Index, query: str, most: int) -> list[tuple[int, float]]:
-    """Rows of the full-text table with their BM25, best first; every term in `query` is quoted."""
-    if not query:
-        return []
-    return index.db.execute(
-        f"SELECT rowid, -bm25(text, {_WEIGHTS}) AS score FROM text WHERE text MATCH ? "  # noqa: S608
-        "ORDER BY score DESC LIMIT ?", (query, most),
-    ).fetchall()  # fmt: skip
-
-
 def _by_name(index: Index, subject: Subject, rare: Rarity) -> Iterable[int]:
     """Those that name a thing of the patch which few others name."""
     names = [name for name in (*subject.names, *subject.pins) if 0 < rare.terms.get(name, 0) <= _BY_RARE_NAME]
     for name in sorted(names, key=lambda name: rare.terms[name])[:_QUERY_TERMS]:
-        yield from (
-            row[0] for row in index.db.execute("SELECT rowid FROM text WHERE text MATCH ?", (f'"{name}"',))
-        )
+        yield from lookup.with_name(index, name)
 
 
 def _by_file(index: Index, subject: Subject) -> Iterable[int]:
     """Those that touch a file of the patch; for a file that everybody touches, the latest."""
     for path in subject.files:
-        yield from (
-            row[0]
-            for row in index.db.execute(
-                "SELECT number FROM pull_path WHERE path = (SELECT id FROM path WHERE path.path = ?) "
-                "ORDER BY number DESC LIMIT ?", (path, _BY_FILE * 4 if len(subject.files) < 4 else _BY_FILE),
-            )
-        )  # fmt: skip
+        yield from lookup.with_file(index, path, _BY_FILE * 4 if len(subject.files) < 4 else _BY_FILE)
+
+
+def _by_line(shared: dict[int, set[int]], rare: Rarity) -> set[int]:
+    """Those that share a line which few others have."""
+    return {
+        number for number, lines in shared.items()
+        if any(rare.lines.get(line, 1) <= _BY_RARE_LINE for line in lines)
+    }  # fmt: skip
 
 
 def _by_issue(index: Index, subject: Subject) -> Iterable[int]:
     for number in subject.mentions:
         yield number
-        yield from (
-            row[0]
-            for row in index.db.execute("SELECT number FROM pull_issue WHERE issue = ? LIMIT 200", (number,))
-        )
+        yield from lookup.with_issue(index, number)
 
 
 def _quoting_errors(index: Index, subject: Subject) -> dict[int, str]:
     """Those whose text holds an error message of the patch, word for word."""
     found: dict[int, str] = {}
     for name, message in subject.errors:
-        phrase = [word.replace('"', "") for word in words(message)][:8]
+        phrase = words(message)[:8]
         if len(phrase) < 3:
             continue
-        query = f'"{" ".join(phrase)}"'
-        for number, _ in _matching(index, query, 100):
+        for number, _ in lookup.matching(index, [" ".join(phrase)], 100):
             found.setdefault(number, f"{name}: {message}")
     return found
 
 
-def _load(
-    index: Index, numbers: Iterable[int], text: dict[int, float], quoted: dict[int, str]
-) -> list[Candidate]:
-    found: list[Candidate] = []
-    for chunk in _chunks(sorted(numbers)):
-        files: dict[int, set[str]] = {}
-        query = (
-            "SELECT number, path.path FROM pull_path JOIN path ON path.id = pull_path.path "  # noqa: S608
-            f"WHERE number IN ({_marks(chunk)})"
-        )
-        for number, path in index.db.execute(query, chunk):
-            files.setdefault(number, set()).add(path)
-        query = (
-            "SELECT number, kind, state, pull.title, author, created, updated, closed, head, "  # noqa: S608
-            "files_total, closes, mentions, text.title, text.code, diff.facts "
-            "FROM pull JOIN text ON text.rowid = number "
-            f"LEFT JOIN diff USING (number, head) WHERE number IN ({_marks(chunk)})"
-        )
-        for row in index.db.execute(query, chunk):
-            found.append(_candidate(row, files.get(row[0], set()), text, quoted))
-    return found
+def _overlaps(
+    index: Index, subject: Subject, found: list[lookup.Row], shared: dict[int, set[int]], rare: Rarity
+) -> dict[int, Overlap]:
+    """The shared lines of each row that has some, weighed over all diffs in the index."""
+    sharing = {row.number: row.diff.lines for row in found if row.diff and row.number in shared}
+    rare.lines.update(lookup.lines(index, set().union(*sharing.values()) - rare.lines.keys()))
+    ours = sum(map(rare.line, subject.diff.lines))
+    overlaps: dict[int, Overlap] = {}
+    for number, lines in sharing.items():
+        weight = sum(map(rare.line, shared[number] & lines))
+        theirs = sum(map(rare.line, lines))
+        overlaps[number] = Overlap(weight, weight / max(ours, 1.0), weight / max(theirs, 1.0))
+    return overlaps
 
 
 def _candidate(
-    row: tuple[object, ...], files: set[str], text: dict[int, float], quoted: dict[int, str]
+    row: lookup.Row, text: dict[int, float], quoted: dict[int, str], overlaps: dict[int, Overlap]
 ) -> Candidate:
-    (number, kind, state, title, author, created, updated, closed, head, total, closes, mentions, title_words,
-     code, facts) = row  # fmt: skip
-    assert isinstance(number, int)
-    return msgspec.convert(
-        {
-            "number": number, "kind": kind, "state": state, "title": title, "author": author,
-            "created": created, "updated": updated, "closed": closed, "head": head, "files": files,
-            "files_total": total, "closes": _numbers(closes), "mentions": _numbers(mentions),
-            "code": str(code).split(), "title_parts": str(title_words).split(),
-            "text": text.get(number, 0.0), "error": quoted.get(number),
-            "diff": msgspec.msgpack.decode(facts, type=DiffFacts) if isinstance(facts, bytes) else None,
-        },
-        Candidate,
+    return Candidate(
+        number=row.number, kind=row.kind, state=row.state, draft=row.draft, base=row.base, title=row.title,
+        author=row.author, created=datetime.fromisoformat(row.created.replace("Z", "+00:00")),
+        updated=row.updated, closed=row.closed, head=row.head, files=row.files, files_total=row.files_total,
+        closes=row.told.closes, mentions=row.told.mentions, code=row.told.code,
+        title_parts=row.told.title_parts, text=text.get(row.number, 0.0), error=quoted.get(row.number),
+        diff=row.diff, overlap=overlaps.get(row.number, Overlap()), undone_by=row.undone_by,
     )  # fmt: skip
-
-
-def _numbers(text: object) -> frozenset[int]:
-    return frozenset(map(int, str(text).split()))
-
-
-def _chunks(items: list[int] | list[str]) -> Iterable[list[int] | list[str]]:
-    """SQLite takes some hundred parameters in one statement."""
-    for at in range(0, len(items), 500):
-        yield items[at : at + 500]
-
-
-def _marks(items: list[int] | list[str]) -> str:
-    return ",".join("?" * len(items))

@@ -3,43 +3,81 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from typing import Any
 
-from pinproof.console import clean, say, table, typed
+from pinproof.console import clean, say, typed
+from pinproof.duplicates.auth import server_url
 from pinproof.gate import GateResult
 
 _LONGEST_TITLE = 90
 _IN_PARAGRAPH = 6
+_COLUMNS = 80
 
 
-def show(result: GateResult) -> None:
-    """Print a result as people read it."""
+def show(result: GateResult, *, verbose: bool = False) -> None:
+    """Print a result as people read it: what must be answered, and with `verbose` all the rest."""
     details = result.details
     say(f"{details['patch']} in {details['repo']}: {result.outcome}")
-    say(f"  {result.summary}")
+    _wrapped(f"{result.summary}")
     for gap in details["gaps"]:
-        say(f"  not seen: {gap}")
-    say(f"  {_inspected(details)}")
-    say()
-    table(["searched for", "found", "command"], [_search_row(search) for search in details["queries"]])
-    say()
-    if details["hits"]:
-        table(["PR", "state", "score", "verdict", "title", "why"], [_hit_row(hit) for hit in details["hits"]])
-    else:
-        say("nothing in the index comes near the patch")
+        _wrapped(f"not seen: {gap}")
+    _wrapped(_inspected(details))
+    told = [hit for hit in details["hits"] if verbose or _matters(hit)]
+    for hit in told:
+        say()
+        _show_hit(hit, details)
+    if not details["hits"]:
+        say("  nothing in the index comes near the patch")
+    _show_rest(details, len(details["hits"]) - len(told), verbose=verbose)
     if result.clear:
         say(f"  -> {typed(result.clear)}")
 
 
-def _search_row(search: dict[str, Any]) -> list[str]:
-    count = "not run" if search["count"] is None else str(search["count"])
-    return [search["purpose"], count, search["command"] + (f"  ({search['note']})" if search["note"] else "")]
+def _matters(hit: dict[str, Any]) -> bool:
+    """Whether a person has to answer a hit, has answered it, or must know of it."""
+    return hit["blocks"] or hit["because"] or hit["verdict"] not in ("related", "different")
 
 
-def _hit_row(hit: dict[str, Any]) -> list[str]:
-    verdict = hit["verdict"] + (" (the patch's origin)" if hit["declared"] else "")
-    why = f"{hit['reason']}; decided: {hit['because']}" if hit["because"] else hit["reason"]
-    return [_label(hit), hit["state"], f"{hit['score']:.0f}", verdict, hit["title"][:_LONGEST_TITLE], why]
+def _show_hit(hit: dict[str, Any], details: dict[str, Any]) -> None:
+    """One hit as a block: what it is, its title, where it is, and why it was found."""
+    origin = " (the patch's origin)" if hit["declared"] else ""
+    say(f"{_label(hit)}  {hit['state']}{', draft' if hit['draft'] else ''}  {hit['verdict']}{origin}")
+    _wrapped(hit["title"][:_LONGEST_TITLE])
+    say(f"  {link(details['repo'], hit)}")
+    _wrapped(hit["reason"])
+    if hit["because"]:
+        _wrapped(f"answered: {hit['because']}")
+    if hit["blocks"]:
+        command = f"pinproof duplicates {details['patch'][:4]} --diff {hit['number']}"
+        say(f"  see both: {typed(command)}")
+
+
+def _show_rest(details: dict[str, Any], hidden: int, *, verbose: bool) -> None:
+    """The searches: each with its command, or how many there were."""
+    say()
+    queries = details["queries"]
+    if verbose:
+        for search in queries:
+            count = "not run" if search["count"] is None else f"{search['count']} found"
+            say(f"{search['purpose']}: {count}" + (f" ({search['note']})" if search["note"] else ""))
+            say(f"  {search['command']}")
+        return
+    run = [search for search in queries if search["count"] is not None]
+    hits = sum(bool(search["count"]) for search in run)
+    more = f"; {hidden} more come near and need no answer" if hidden else ""
+    _wrapped(f"{len(run)} of {len(queries)} searches run, {hits} found something{more} (-v shows all)")
+
+
+def link(repo: str, hit: dict[str, Any]) -> str:
+    """The address of a hit."""
+    kind = "pull" if hit["kind"] == "pr" else "issues"
+    return f"{server_url()}/{repo}/{kind}/{hit['number']}"
+
+
+def _wrapped(text: str) -> None:
+    for line in textwrap.wrap(clean(text), _COLUMNS - 2, break_on_hyphens=False):
+        say(f"  {line}")
 
 
 def _label(hit: dict[str, Any]) -> str:
@@ -53,6 +91,8 @@ def _inspected(details: dict[str, Any]) -> str:
         f"inspected: {seen['open']}{total} open, {seen['merged']} merged and {seen['closed_unmerged']} "
         f"closed unmerged since {seen['since'][:10]}; {details['compared']} diffs compared"
     )
+    if git := seen.get("git"):
+        text += " (by git)" if git == "used" else f"; git {git}"
     if seen["cut_file_lists"]:
         text += f"; of {seen['cut_file_lists']} with more than 100 files the first 100"
     return text

@@ -26,7 +26,21 @@ class Seen(msgspec.Struct, kw_only=True):
     requests: int = 0
     cost: int = 0
     authenticated: bool = False
+    git: str | None = None
+    """"used", or why the diffs did not come by git."""
+    git_bytes: int = 0
+    unread: int = 0
     gaps: list[str] = []
+
+
+def gap(seen: Seen, text: str, hint: str | None = None) -> None:
+    """Note a reason why not everything was seen, with what helps."""
+    seen.gaps.append(f"{text} ({hint})" if hint else text)
+
+
+def asks(hit: Hit) -> bool:
+    """Whether a hit stands against the patch until a person has answered it."""
+    return hit.verdict in ("same change", "same problem, other approach")
 
 
 def gate_result(
@@ -34,6 +48,9 @@ def gate_result(
     reasons: list[decisions.Decision], duration: float,
 ) -> GateResult:  # fmt: skip
     change = subject.diff.change_id or patch.sha256
+    seen.gaps += [
+        _half_seen(hit) for hit in hits if hit.diff_cut and hit.signals.get("files") and not asks(hit)
+    ]
     shown = _worth_showing(hits)
     reported = [_reported(hit, subject, repo, change, reasons, seen) for hit in shown]
     against = [item for item in reported if item["blocks"]]
@@ -51,9 +68,14 @@ def gate_result(
     )  # fmt: skip
 
 
+def _half_seen(hit: Hit) -> str:
+    """A diff that was seen in part may hide the patch in the other part."""
+    return f"#{hit.number} touches the patch's files, and its diff is too large to be seen whole"
+
+
 def _worth_showing(hits: list[Hit]) -> list[Hit]:
-    """The nearest ones, and whatever stands against the patch however far down."""
-    strong = [hit for hit in hits if hit.verdict.startswith("same")]
+    """The nearest ones, and whatever a person must answer or know, however far down."""
+    strong = [hit for hit in hits if hit.verdict not in ("related", "different")]
     near = [hit for hit in hits if hit not in strong][: max(SHOWN - len(strong), 3)]
     return sorted([*strong, *near], key=lambda hit: -hit.score)
 
@@ -65,12 +87,11 @@ def _reported(
     record: dict[str, Any] = msgspec.to_builtins(hit)
     reason = decisions.standing(reasons, change, repo, hit.number, hit.head)
     declared = hit.number in subject.origin and hit.state == "merged"
-    open_same = hit.verdict == "same change" and hit.state == "open"
     record["declared"] = declared
     record["named_in_issue"] = hit.number in seen.named
     record["because"] = reason.because if reason else None
     record["decided_by"] = reason.by if reason else None
-    record["blocks"] = open_same or (hit.verdict.startswith("same") and not declared and reason is None)
+    record["blocks"] = asks(hit) and not declared and reason is None
     return record
 
 

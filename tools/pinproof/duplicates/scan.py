@@ -1,34 +1,29 @@
-"""One scan from patch to gate result: index, searches, ranking, a closer look at the best, verdicts."""
+"""One scan from patch to gate result: index, searches, ranking, verdicts."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timezone
-from functools import partial
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pinproof.console import progress
-from pinproof.duplicates import decisions, queries, searches
+from pinproof.duplicates import beside, decisions, searches
 from pinproof.duplicates.auth import api_url, find_token, graphql_url
 from pinproof.duplicates.client import Client, Stopped, TooHeavy
-from pinproof.duplicates.diffs import facts_of_files
-from pinproof.duplicates.index import Index, check_repo, index_path, open_index, writing
+from pinproof.duplicates.index.opening import check_repo, index_path, open_index, writing
+from pinproof.duplicates.index.store import Index
 from pinproof.duplicates.ranking import Scored, rank
 from pinproof.duplicates.recall import candidates, rarity
-from pinproof.duplicates.result import DEFAULT_REPO, Seen, gate_result
+from pinproof.duplicates.result import DEFAULT_REPO, Seen, gap, gate_result
 from pinproof.duplicates.subject import Subject, describe
+from pinproof.duplicates.update import changed_files, iso, look_closer, update
 from pinproof.duplicates.verdicts import judge
-from pinproof.duplicates.walk import Walk, Walker, load
-from pinproof.errors import CannotCheck, PinproofError
+from pinproof.errors import CannotCheck, InputError
 from pinproof.gate import GateResult
 from pinproof.patchset.patchfile import Patch
-
-CLOSER_LOOK = 40
-"""How many of the best candidates have their diffs fetched and compared."""
 
 
 def duplicates_gate(
@@ -39,6 +34,7 @@ def duplicates_gate(
     since: datetime | None = None,
     queries: Sequence[str] = (),
     folder: Path | None = None,
+    base: str = "main",
 ) -> GateResult:
     """Search a repository for a pull request that already does what the patch does.
 
@@ -46,10 +42,11 @@ def duplicates_gate(
         patch: the patch.
         repo: owner/name on GitHub.
         offline: use the local index as it is; such a scan never passes, it only warns or fails.
-        since: how far back merged and closed pull requests are looked at; default 30 days before the
+        since: how far back merged and closed pull requests are looked at; default a year before the
             patch's date.
         queries: further searches among the open pull requests, in GitHub's search syntax.
         folder: the patch folder whose decisions.json holds the human's reasons.
+        base: the branch that the patch is meant for.
 
     Returns:
         pass: everything was seen and nothing stands against the patch; fail: a pull request does the
@@ -60,7 +57,7 @@ def duplicates_gate(
         Refused: another scan has been filling the index for half an hour.
     """
     started = time.monotonic()
-    subject = describe(patch, check_repo(repo), since=since)
+    subject = describe(patch, check_repo(repo), since=since, base=base)
     reasons = decisions.load(folder) if folder else []
     index = open_index(index_path(repo, api_url()))
     try:
@@ -70,7 +67,7 @@ def duplicates_gate(
     except sqlite3.DatabaseError as error:
         raise CannotCheck(f"the index cannot be used ({error})", hint=f"rm {index.path}") from error
     finally:
-        index.db.close()
+        index.close()
     return gate_result(patch, subject, repo, hits, seen, coverage, reasons, time.monotonic() - started)
 
 
@@ -83,18 +80,22 @@ def _look(
         planned = searches.plan(subject, repo, rarity(index, subject), extra)
         seen.searches = searches.not_run(repo, planned, "offline")
         return _ranked(index, subject), seen
-    with writing(index.path), _client() as client:
+    token = find_token()
+    with writing(index.path), _client(token) as client:
         seen = Seen(authenticated=client.authenticated)
-        _update(index, subject, repo, client, seen)
+        update(index, repo, client, token, iso(subject.since), seen)
         _search(index, subject, repo, client, seen, extra)
-        _look_closer(index, _ranked(index, subject), repo, client, seen)
+        ranked = _ranked(index, subject)
+        if seen.git != "used":
+            look_closer(index, ranked, repo, client, seen)
+            ranked = _ranked(index, subject)
         seen.requests, seen.cost = client.requests, client.cost
-    return _ranked(index, subject), seen
+    return ranked, seen
 
 
 @contextlib.contextmanager
-def _client() -> Iterator[Client]:
-    client = Client(api_url(), graphql_url(), find_token())
+def _client(token: str | None) -> Iterator[Client]:
+    client = Client(api_url(), graphql_url(), token)
     try:
         yield client
     finally:
@@ -106,42 +107,6 @@ def _ranked(index: Index, subject: Subject) -> list[Scored]:
     return rank(subject, candidates(index, subject, rare), rare)
 
 
-def walk_name(which: str, *, authenticated: bool) -> str:
-    """The name of a walk in the index: the two APIs have cursors of their own."""
-    return f"{which}/{'graphql' if authenticated else 'rest'}"
-
-
-def iso(moment: datetime) -> str:
-    """A time as GitHub writes it."""
-    return moment.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _update(index: Index, subject: Subject, repo: str, client: Client, seen: Seen) -> None:
-    """Walk both lists; what stops a walk becomes a gap, and the scan goes on with what there is."""
-    get = queries.graphql_page if client.authenticated else queries.rest_page
-    with progress("reading pull requests") as bar:
-        for which, since in (("open", ""), ("closed", iso(subject.since))):
-            name = walk_name(which, authenticated=client.authenticated)
-            on_page: Callable[[int], None] = bar.advance
-            try:
-                walk = Walker(index, name, partial(get, client, repo, which), on_page).run(since)
-            except Stopped as stop:
-                _gap(seen, f"{which} pull requests not read to the end: {stop.message}", stop.hint)
-                continue
-            if which == "open":
-                seen.open_total = walk.total
-    if not client.authenticated:
-        _gap(
-            seen, "without a token GitHub does not tell which files the pull requests touch", "gh auth login"
-        )
-    if not seen.gaps:
-        index.remember("scanned", iso(datetime.now(timezone.utc)))
-
-
-def _gap(seen: Seen, text: str, hint: str | None = None) -> None:
-    seen.gaps.append(f"{text} ({hint})" if hint else text)
-
-
 def _search(
     index: Index, subject: Subject, repo: str, client: Client, seen: Seen, extra: Sequence[str]
 ) -> None:
@@ -150,28 +115,12 @@ def _search(
         outcome = searches.run(client, repo, planned)
     except (Stopped, TooHeavy) as stop:
         text = stop.message if isinstance(stop, Stopped) else "GitHub gave up on them"
-        _gap(seen, f"searches not run: {text}")
+        gap(seen, f"searches not run: {text}")
         seen.searches = searches.not_run(repo, planned, text)
         return
     index.store(pull for pull in outcome.found if not index.has(pull))
     seen.searches, seen.named = outcome.searches, outcome.named_in_issues
     seen.open_total = outcome.open_total if outcome.open_total is not None else seen.open_total
-
-
-def _look_closer(index: Index, ranked: list[Scored], repo: str, client: Client, seen: Seen) -> None:
-    """Fetch the diffs of the best candidates, unless they are known for the same commit."""
-    best = [scored.candidate for scored in ranked if scored.candidate.kind == "pr"][:CLOSER_LOOK]
-    missing = [candidate for candidate in best if candidate.diff is None]
-    with progress("comparing diffs", total=len(missing)) as bar:
-        for candidate in missing:
-            try:
-                files, whole = queries.changed_files(client, repo, candidate.number)
-            except PinproofError as stop:
-                _gap(seen, f"diffs not compared from #{candidate.number} on: {stop.message}", stop.hint)
-                return
-            facts = facts_of_files(files, whole=whole)
-            index.store_diff(candidate.number, candidate.head or "", facts, [path for path, _ in files])
-            bar.advance()
 
 
 def _coverage(index: Index, subject: Subject, seen: Seen) -> dict[str, Any]:
@@ -180,28 +129,37 @@ def _coverage(index: Index, subject: Subject, seen: Seen) -> dict[str, Any]:
     opened = index.count(states=("open",))
     if seen.open_total is not None and opened < seen.open_total and not seen.gaps:
         seen.gaps.append(f"{seen.open_total} pull requests are open, {opened} were seen")
-    walks = {which: _best_walk(index, which) for which in ("open", "closed")}
-    if not walks["closed"].reaches(since) and not seen.gaps:
-        seen.gaps.append(f"closed pull requests are known back to {walks['closed'].floor or 'none'} only")
-    cut = index.db.execute("SELECT count(*) FROM pull WHERE files_total > files_seen").fetchone()[0]
     return {
         "open": opened, "open_total": seen.open_total,
         "merged": index.count(states=("merged",), since=since),
         "closed_unmerged": index.count(states=("closed",), since=since),
-        "since": since, "issues": index.count("issue", ("open", "closed")), "cut_file_lists": cut,
+        "since": since, "issues": index.count("issue", ("open", "closed")),
+        "cut_file_lists": index.cut_file_lists(),
+        "diffs": index.diffs(), "git": seen.git, "git_bytes": seen.git_bytes, "unread_diffs": seen.unread,
     }  # fmt: skip
-
-
-def _best_walk(index: Index, which: str) -> Walk:
-    walks = [load(index, walk_name(which, authenticated=known)) for known in (True, False)]
-    return max(walks, key=lambda walk: (bool(walk.high), walk.tail is None))
 
 
 def looked_at(repo: str, number: int) -> tuple[bool, str | None]:
     """Whether a pull request is in the index, and the commit it had."""
     index = open_index(index_path(repo, api_url()))
     try:
-        row = index.db.execute("SELECT head FROM pull WHERE number = ?", (number,)).fetchone()
+        return index.head(number)
     finally:
-        index.db.close()
-    return row is not None, row[0] if row else None
+        index.close()
+
+
+def compare(patch: Patch, repo: str, number: int) -> None:
+    """Print a patch and a pull request side by side.
+
+    Raises:
+        InputError: no scan has seen it.
+    """
+    index = open_index(index_path(repo, api_url()))
+    try:
+        waiting = index.waiting(number)
+    finally:
+        index.close()
+    if waiting is None:
+        raise InputError(f"no scan has seen pull request #{number} of {repo}", hint="pinproof duplicates")
+    files = changed_files(repo, waiting, find_token())
+    beside.show(beside.matched(beside.of_patch(patch.diffs), beside.of_files(files)), patch.number, number)

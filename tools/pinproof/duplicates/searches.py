@@ -8,24 +8,17 @@ from collections.abc import Iterable
 
 import msgspec
 
-from pinproof.duplicates.client import Client
+from pinproof.duplicates.client import Client, TooHeavy
 from pinproof.duplicates.pulls import Pull
 from pinproof.duplicates.queries import Issue, graphql_searches, rest_issue, rest_search
 from pinproof.duplicates.recall import Rarity
 from pinproof.duplicates.subject import CHANGED, Subject
+from pinproof.duplicates.tokens import PLAIN_WORDS
 
 _NAMES = 4
 _ISSUES = 3
 # GitHub refuses longer searches.
 _LONGEST = 200
-# fmt: off
-_PLAIN_WORDS = frozenset((
-    "a", "add", "after", "all", "allow", "an", "and", "are", "as", "at", "avoid", "be", "before", "bump",
-    "by", "fix", "fixes", "for", "from", "handle", "if", "in", "into", "is", "it", "its", "make", "no",
-    "not", "of", "on", "or", "remove", "support", "that", "the", "this", "to", "update", "use", "when",
-    "with",
-))
-# fmt: on
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +68,7 @@ def keywords(subject: Subject, rare: Rarity) -> list[str]:
     changed.sort(key=lambda name: (-subject.names[name], name not in new, -rare.name(name), name))
     title = [
         word for word in dict.fromkeys(re.findall(r"[A-Za-z0-9_]+", subject.title))
-        if word.lower() not in _PLAIN_WORDS and not word.isdigit()
+        if word.lower() not in PLAIN_WORDS and not word.isdigit()
     ]  # fmt: skip
     title.sort(key=lambda word: -rare.name(word.lower()))
     return [*changed[:_NAMES], *([" ".join(title[:3])] if title else [])]
@@ -99,7 +92,7 @@ def run(client: Client, repo: str, planned: Plan) -> Outcome:
     """
     texts = [text for _, _, text in planned.searches]
     if client.authenticated:
-        found, views, total = graphql_searches(client, repo, texts, planned.issues)
+        found, views, total = _in_parts(client, repo, texts, planned.issues)
     else:
         found = [rest_search(client, repo, text) for text in texts]
         views = [rest_issue(client, repo, number) for number in planned.issues]
@@ -112,6 +105,25 @@ def run(client: Client, repo: str, planned: Plan) -> Outcome:
     named = frozenset(number for view in views if view for number in view.named)
     pulls = {pull.number: pull for _, items in found for pull in items}
     return Outcome(_with_missing_issue(repo, planned, searches), list(pulls.values()), named, total)
+
+
+def _in_parts(
+    client: Client, repo: str, texts: list[str], issues: list[int]
+) -> tuple[list[tuple[int, list[Pull]]], list[Issue | None], int]:
+    """All in one request, or in halves when GitHub gives up on that.
+
+    Raises:
+        TooHeavy: even a single search is too much for it now.
+    """
+    try:
+        return graphql_searches(client, repo, texts, issues)
+    except TooHeavy:
+        if len(texts) + len(issues) < 2:
+            raise
+    half, middle = (len(texts) + 1) // 2, len(issues) // 2
+    first = _in_parts(client, repo, texts[:half], issues[:middle])
+    second = _in_parts(client, repo, texts[half:], issues[middle:])
+    return first[0] + second[0], first[1] + second[1], second[2]
 
 
 def not_run(repo: str, planned: Plan, why: str) -> list[Search]:
@@ -128,13 +140,13 @@ def _view(repo: str, number: int, view: Issue | None, why: str | None = None) ->
     command = f"gh issue view {number} --repo {repo} --comments"
     if view is None:
         count = None if why else 0
-        note = why or "no issue has this number"
+        note = why or "nothing has this number"
         return Search(purpose="the issue itself", command=command, count=count, note=note)
     return Search(
         purpose="the issue itself",
         command=command,
         count=view.comments,
-        note=f"{view.state}, comments counted",
+        note=f"{view.state}{' pull request' if view.kind != 'issue' else ''}, comments counted",
     )
 
 

@@ -13,9 +13,9 @@ from pinproof.duplicates.diffs import DiffFacts, facts_of_patch
 from pinproof.errors import InputError
 from pinproof.patchset.patchfile import Patch
 
-# A patch is often written on a base that is some weeks old; what was merged or closed in those weeks
-# is new to its author.
-LOOK_BACK = timedelta(days=30)
+# The older half of known pairs was closed up to five months before the newer was written, and some later
+# ones a year; titles and diffs of closed ones cost little by git.
+LOOK_BACK = timedelta(days=365)
 # A name that a change is about stands in its text and on its changed lines; most names on the lines
 # are there only because every change of that file has them.
 TOLD_AND_CHANGED, TOLD, CHANGED, KEPT = 1.0, 0.7, 0.4, 0.2
@@ -38,6 +38,9 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[tuple[str, str], ...]
     closes: frozenset[int]
     mentions: frozenset[int]
+    base: str
+    """The branch that it is meant for; "" when that is not known."""
+    undoes: frozenset[str]
     own: frozenset[int]
     origin: frozenset[int]
     words: tuple[str, ...]
@@ -46,14 +49,15 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     since: datetime
 
 
-def describe(patch: Patch, repo: str, *, since: datetime | None = None) -> Subject:
+def describe(patch: Patch, repo: str, *, since: datetime | None = None, base: str = "main") -> Subject:
     """The facts of a patch.
 
     Args:
         patch: the parsed patch.
         repo: owner/name of the repository whose numbers its text means.
-        since: from when on merged and closed pull requests are looked at; default is 30 days before
+        since: from when on merged and closed pull requests are looked at; default is a year before
             the patch's own date.
+        base: the branch that it is meant for.
 
     Raises:
         InputError: the patch's Date header is not a date.
@@ -68,6 +72,7 @@ def describe(patch: Patch, repo: str, *, since: datetime | None = None) -> Subje
         title=title, files=patch.paths(), diff=diff, names=_names(diff, title, patch.prose),
         pins=frozenset(tokens.pinned_values(f"{text}\n{links}") | diff.pins),
         errors=tuple(tokens.errors(patch.prose)), closes=named.closes, mentions=named.mentions,
+        base=base, undoes=tokens.undone(patch.subject, patch.prose, repo),
         own=_linked(patch, "Upstream-Status", repo), origin=_linked(patch, "Origin", repo),
         words=tuple(tokens.words(f"{title}\n{patch.prose}")), title_parts=tuple(tokens.parts(title)),
         date=date, since=since or date - LOOK_BACK,

@@ -12,7 +12,21 @@ import msgspec
 LONGEST_TEXT = 24_000
 _LONGEST_NAME = 64
 
-_NO_NAMES = frozenset([*keyword.kwlist, "self", "cls", "int", "str", "bool", "float"])
+# fmt: off
+PLAIN_WORDS = frozenset((
+    "a", "add", "after", "all", "allow", "also", "an", "and", "any", "are", "as", "at", "avoid", "be",
+    "because", "been", "before", "both", "bump", "but", "by", "can", "does", "each", "fix", "fixes",
+    "for", "from", "handle", "has", "have", "here", "how", "if", "in", "into", "is", "it", "its",
+    "make", "may", "more", "must", "needs", "new", "no", "not", "now", "of", "old", "on", "once", "one",
+    "only", "or", "other", "remove", "same", "should", "since", "so", "support", "that", "the", "their",
+    "them", "then", "there", "these", "they", "this", "to", "two", "update", "use", "used", "uses",
+    "using", "was", "were", "what", "when", "where", "which", "while", "will", "with", "without",
+    "would", "you",
+))
+# fmt: on
+"""Words of plain English, as comments have them: that two changes share one is not a sign."""
+
+_NO_NAMES = frozenset([*keyword.kwlist, *PLAIN_WORDS, "self", "cls", "int", "str", "bool", "float"])
 
 _TAGS = re.compile(r"^(?:\s*\[[^\]]{1,60}\])+[\s:]*")
 _NAME = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z_][A-Za-z0-9_]*(?:-[A-Za-z0-9_]+)*")
@@ -32,6 +46,13 @@ _CLOSES = re.compile(
 )
 _LINK = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)/(?:issues|pull)/([0-9]{1,7})\b")
 _FOREIGN = re.compile(r"(?<![\w./-])([\w.-]+(?:/[\w.-]+)?)#([0-9]{1,7})\b")
+_UNDOES = re.compile(
+    r"(?:^|\bthis (?:pr |pull request )?)reverts?:?\s+(?:pr\s+)?"
+    r"(?:https://github\.com/([\w.-]+/[\w.-]+)/pull/|([\w.-]+/[\w.-]+)?#)([0-9]{1,7})\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+_UNDOES_COMMIT = re.compile(r"\bThis reverts commit ([0-9a-f]{40})\b")
+_UNDOES_TITLE = re.compile(r"""Revert[: ]+["“'](.*)["”']""", re.IGNORECASE)
 _ERROR = re.compile(r"\b([A-Z][A-Za-z0-9]*(?:Error|Exception)): *(\S.*(?:\n[ \t]+\S.*)?)")
 
 
@@ -62,7 +83,7 @@ def parts(text: str) -> list[str]:
 def code_names(line: str) -> Iterator[str]:
     """Every name on a line of code, lower case; a hyphenated package name reads as with underscores."""
     for name in _NAME.findall(line):
-        if 3 <= len(name) <= _LONGEST_NAME and name not in _NO_NAMES:
+        if 3 <= len(name) <= _LONGEST_NAME and name.lower() not in _NO_NAMES:
             yield name.lower().replace("-", "_")
 
 
@@ -106,7 +127,7 @@ def references(text: str, repo: str) -> References:
     vllm-project/vllm.
     """
     text = text[:LONGEST_TEXT]
-    own = {repo.lower(), repo.lower().rpartition("/")[2]}
+    own = _own_names(repo)
     closes = {
         int(number)
         for linked, short, number in _CLOSES.findall(text)
@@ -116,6 +137,25 @@ def references(text: str, repo: str) -> References:
     mentions |= {int(number) for name, number in _LINK.findall(text) if name.lower() in own}
     mentions |= {int(number) for name, number in _FOREIGN.findall(text) if name.lower() in own}
     return References(frozenset(closes - {0}), frozenset(mentions - {0}))
+
+
+def undone(title: str, body: str, repo: str) -> frozenset[str]:
+    """What a pull request says that it reverts: numbers as "#12", commits by their full hash.
+
+    GitHub's button writes "Reverts owner/name#12", git "This reverts commit <hash>"; a squash keeps the
+    number in the title, `Revert "... (#12)"`. One that reverts a revert takes back that one.
+    """
+    named = _UNDOES.findall(body[:LONGEST_TEXT])
+    own = _own_names(repo)
+    found = {f"#{number}" for link, short, number in named if (link or short or repo).lower() in own}
+    found.update(_UNDOES_COMMIT.findall(body[:LONGEST_TEXT]))
+    if quoted := _UNDOES_TITLE.match(strip_tags(title)):
+        found.update(f"#{number}" for number in re.findall(r"\(#([0-9]{1,7})\)", quoted[1])[-1:])
+    return frozenset(found)
+
+
+def _own_names(repo: str) -> set[str]:
+    return {repo.lower(), repo.lower().rpartition("/")[2]}
 
 
 def errors(text: str) -> list[tuple[str, str]]:

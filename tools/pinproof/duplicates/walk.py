@@ -7,10 +7,10 @@ from collections.abc import Callable
 import msgspec
 
 from pinproof.duplicates.client import BadCursor, Stopped, TooHeavy
-from pinproof.duplicates.index import Index
-from pinproof.duplicates.queries import PAGE, Page
+from pinproof.duplicates.index.store import Index
+from pinproof.duplicates.queries import FIRST_PAGE, PAGE, Page
 
-_SMALLEST_PAGE = 10
+_SMALLEST_PAGE = 5
 # Far more than any repository has; a list that goes on beyond is not a list.
 _MOST_PAGES = 5000
 
@@ -31,6 +31,10 @@ class Walk(msgspec.Struct):
     head: str | None = None
     head_top: str = ""
     total: int | None = None
+    size: int = FIRST_PAGE
+    """The page size that GitHub last answered to."""
+    limit: int = PAGE
+    """One above which it gave up."""
 
     def reaches(self, since: str) -> bool:
         """Whether everything updated since then is known."""
@@ -58,7 +62,6 @@ class Walker:
         self._name = name
         self._fetch = fetch
         self._on_page = on_page
-        self._size = PAGE
         self._pages = 0
         self.walk = load(index, name)
 
@@ -78,7 +81,7 @@ class Walker:
                 if self.walk.head is not None and attempt == 0:
                     self.walk.head = None
                 else:
-                    self.walk = Walk()
+                    self.walk = Walk(size=self.walk.size, limit=self.walk.limit)
         raise Stopped("GitHub does not accept its own cursors; what was fetched is kept")
 
     def _news(self) -> None:
@@ -126,17 +129,18 @@ class Walker:
         self._pages += 1
         while True:
             try:
-                page = self._fetch(after, self._size)
+                page = self._fetch(after, self.walk.size)
                 if (after is not None and page.after == after) or self._pages > _MOST_PAGES:
                     raise Stopped("GitHub's list goes in circles; what was fetched is kept")
+                self.walk.size = min(self.walk.size * 2, self.walk.limit)
                 return page
             except TooHeavy:
-                if self._size <= _SMALLEST_PAGE:
+                if self.walk.size <= _SMALLEST_PAGE:
                     raise Stopped(
                         "GitHub cannot answer even small queries now; what was fetched is kept",
                         hint="run the same command again later",
                     ) from None
-                self._size = max(self._size // 2, _SMALLEST_PAGE)
+                self.walk.limit = self.walk.size = max(self.walk.size // 2, _SMALLEST_PAGE)
 
 
 def _top(page: Page) -> str:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pinproof import stamp
-from pinproof.console import progress
 from pinproof.errors import InputError, PinproofError
 from pinproof.history.lookup import library_of, near, watched_for
 from pinproof.history.model import Column, History
 from pinproof.history.story import rows
 from pinproof.patchset.contracts import contracts_of
 from pinproof.patchset.patchfile import Patch
+from pinproof.progress import progress
 from pinproof.releases import release_tree
 from pinproof.remember import keep, place, recall
 

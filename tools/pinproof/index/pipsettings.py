@@ -34,7 +34,7 @@ def _files(env: Mapping[str, str]) -> Iterator[Path]:
     named = env.get("PIP_CONFIG_FILE")
     if named == os.devnull:  # pip's own way of saying: no files at all
         return
-    home = Path(env.get("HOME") or "~").expanduser()
+    home = Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 (raises nothing)
     shared = Path("/Library/Application Support") if sys.platform == "darwin" else None
     yield from (Path(folder) / "pip/pip.conf" for folder in _shared_folders(env, shared))
     yield Path("/etc/pip.conf")

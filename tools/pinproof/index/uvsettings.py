@@ -50,7 +50,7 @@ def _files(env: Mapping[str, str]) -> Iterator[Path]:
     if named := env.get("UV_CONFIG_FILE"):
         yield Path(named)
         return
-    home = Path(env.get("HOME") or "~").expanduser()
+    home = Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 (raises nothing)
     shared = (env.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
     system = [Path(folder) / "uv/uv.toml" for folder in shared] + [Path("/etc/uv/uv.toml")]
     yield from (path for path in system if path.is_file())

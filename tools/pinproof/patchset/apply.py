@@ -14,14 +14,17 @@ from pinproof.gitfolder import check_worktree
 from pinproof.patchset.change import contents_after, text_state
 from pinproof.patchset.gitindex import refuse_dirty, stage, store_blobs
 from pinproof.patchset.indexlock import clear_index_lock, index_lock
+from pinproof.patchset.installed import bookkeeping, drop_unchecked_bytecode
 from pinproof.patchset.journal import Change, Stage, settle, tree_lock, write_all
 from pinproof.patchset.merge import merge_three_way
 from pinproof.patchset.patchfile import Patch
+from pinproof.patchset.permission import permission_explained
 from pinproof.patchset.verdict import Verdict, judge
 from pinproof.signals import is_waiting, uninterrupted
 from pinproof.tree import Tree
 
-_REFUSALS = ("not-needed", "obsolete", "absent", "unknown")
+_UNWANTED = ("not-needed", "obsolete", "absent")
+_REFUSALS = (*_UNWANTED, "unknown")
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,11 +43,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     contents: dict[str, bytes | None]
     patches: tuple[Patch, ...]
     merged: bool = False
+    revert: bool = False
 
 
 def plan_apply(
     patches: Sequence[Patch], tree: Tree, *, named: bool, force: bool = False, three_way: bool = False,
-    libraries: Mapping[str, str] | None = None,
+    if_needed: bool = False, libraries: Mapping[str, str] | None = None,
 ) -> Plan:  # fmt: skip
     """What applying these patches in order would do; nothing is written.
 
@@ -55,6 +59,7 @@ def plan_apply(
             that this tree does not want is passed over.
         force: write a patch whose text applies although the verdict is against it.
         three_way: merge where the text does not apply.
+        if_needed: a tree that does not want a patch (not-needed, obsolete, absent) is not a refusal.
         libraries: signature sources by library name.
 
     Raises:
@@ -71,6 +76,8 @@ def plan_apply(
         verdict = judge(patch, state, libraries)
         if verdict.verdict == "applied":
             steps.append(_step(verdict, "nothing", "already applied"))
+        elif if_needed and verdict.verdict in _UNWANTED:
+            steps.append(_step(verdict, "nothing", f"{verdict.verdict}: {verdict.sentence}"))
         elif verdict.verdict in _REFUSALS and not force:
             refusals.append(_refusal(verdict, patch, state))
             if named:
@@ -107,7 +114,7 @@ def plan_revert(patches: Sequence[Patch], tree: Tree, *, named: bool) -> Plan:
         contents.update(contents_after(state, patch, reverse=True))
         todo.append(patch)
         steps.append(Step(patch=patch.name, action="write", note="reverted"))
-    return Plan(steps=tuple(steps), contents=contents, patches=tuple(todo))
+    return Plan(steps=tuple(steps), contents=contents, patches=tuple(todo), revert=True)
 
 
 def carry_out(plan: Plan, tree: Tree, *, series: Sequence[Patch]) -> None:
@@ -120,15 +127,17 @@ def carry_out(plan: Plan, tree: Tree, *, series: Sequence[Patch]) -> None:
 
     Raises:
         Refused: a touched file is dirty, or another run is at work.
-        OSError: no space, no permission; nothing was changed.
+        InputError: the tree cannot be written; says by whom, and the way out.
+        OSError: no space; nothing was changed.
     """
     root = tree.disk_root()
-    with tree_lock(root):
+    with tree_lock(root), permission_explained(root):
         settle_tree(tree)
         if tree.kind == "git":
             _write_git(plan, tree, root, series)
         else:
-            _write(root, _changes(plan, tree))
+            _write(root, [*_changes(plan, tree), *_bookkeeping(plan, tree)])
+        drop_unchecked_bytecode(root, plan.contents)
 
 
 def settle_tree(tree: Tree) -> str | None:
@@ -201,6 +210,17 @@ def _changes(plan: Plan, tree: Tree) -> list[Change]:
         Change(path, tree.read(path), after, int(modes[path] or "100644", 8) & 0o777)
         for path, after in plan.contents.items()
     ]
+
+
+def _bookkeeping(plan: Plan, tree: Tree) -> list[Change]:
+    """The installer's record and our note, changed together with the files."""
+    if tree.kind != "installed":
+        return []
+    names = [patch.name for patch in plan.patches]
+    after = bookkeeping(
+        tree, plan.contents, added=[] if plan.revert else names, removed=names if plan.revert else []
+    )
+    return [Change(path, tree.read(path), content, 0o644) for path, content in after.items()]
 
 
 def _write_git(plan: Plan, tree: Tree, root: Path, series: Sequence[Patch]) -> None:

@@ -60,6 +60,12 @@ def _text(value: str) -> str | None:
     return None if len(value) >= 8 else "must say it in words"
 
 
+def _probe(value: str) -> str | None:
+    if re.fullmatch(r"[a-z][a-z0-9_]{1,60}", value):
+        return None
+    return "must be a probe's name (pinproof smoke --list-probes)"
+
+
 # field -> (required, may stand more than once, what is wrong with a value)
 FIELDS: dict[str, tuple[bool, bool, Callable[[str], str | None]]] = {
     "Origin": (True, False, _origin),
@@ -67,6 +73,7 @@ FIELDS: dict[str, tuple[bool, bool, Callable[[str], str | None]]] = {
     "Applied-Upstream": (False, False, _version),
     "Contract": (False, True, lambda value: None),
     "Affects": (True, True, _affects),
+    "Probe": (False, False, _probe),
     "Remove-When": (True, False, _text),
     "Last-Update": (True, False, _date),
 }

@@ -8,11 +8,12 @@ from datetime import datetime, timezone
 import msgspec
 
 from pinproof import __version__
-from pinproof.console import note, progress
+from pinproof.console import note
 from pinproof.errors import CannotCheck, PinproofError
 from pinproof.history.collect import history, wanted
 from pinproof.history.model import History
 from pinproof.patchset.patchfile import Patch
+from pinproof.progress import progress
 from pinproof.releases import distributions
 from pinproof.report.facts import release_fact
 from pinproof.report.model import PatchFact, ReleaseFact, Report, TrackedFact

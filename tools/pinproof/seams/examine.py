@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pinproof.console import progress
 from pinproof.contract.syntax.parse import without_gc
+from pinproof.progress import progress
 from pinproof.seams import anchors as texts
 from pinproof.seams import overriding, patching
 from pinproof.seams.callers import Callers

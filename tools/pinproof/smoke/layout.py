@@ -6,10 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pinproof.errors import CannotCheck
 from pinproof.tree import Tree, check_relative
-
-LIBRARY = "vllm/third_party/deep_gemm"
 
 
 def is_compiled(root: Path) -> bool:
@@ -18,7 +15,7 @@ def is_compiled(root: Path) -> bool:
 
 
 def lay(
-    dest: Path, tree: Tree, *, below: Path | None = None, wrapper: Mapping[str, bytes] | None = None
+    dest: Path, tree: Tree, *, below: Path | None = None, more: Mapping[str, bytes] | None = None
 ) -> None:
     """Make `dest/vllm` importable as the tree's package.
 
@@ -28,7 +25,7 @@ def lay(
         dest: the folder to fill; what it held before goes.
         tree: the tree; must be on disk, its in-memory changes are written as files.
         below: the source root of a built vLLM whose files show through where the tree has none.
-        wrapper: further files by path, for what neither holds.
+        more: further files by path, for what neither holds.
     """
     if dest.exists():
         _drop_links(dest)
@@ -37,7 +34,7 @@ def lay(
     if below is not None and below.resolve() != root:
         _link_all(below.resolve(), dest)
     _link_all(root, dest)
-    for path, data in {**(wrapper or {}), **_changes(tree)}.items():
+    for path, data in {**(more or {}), **_changes(tree)}.items():
         _write(dest / check_relative(path), data)
 
 
@@ -79,23 +76,12 @@ def _files(root: Path) -> Iterator[Path]:
         yield from (path for path in metadata.iterdir() if path.is_file())
 
 
-def wrapper_files(tree: Tree) -> dict[str, bytes]:
-    """The Python files of the DeepGEMM that the tree pins, where the tree itself has none.
+def metadata(tree: Tree) -> dict[str, bytes]:
+    """The metadata of an installed vLLM of the tree's version, which vLLM asks for its own version.
 
-    vLLM's git tree does not hold them: they are vendored when a wheel is built. A tree that says
-    which release it is gets that release's, read from PyPI.
-
-    Raises:
-        CannotCheck: the tree does not say which release it is, or the index cannot be reached.
+    Without it vLLM turns Triton off. Nothing where the tree holds metadata, or does not know its version.
     """
-    if tree.read(f"{LIBRARY}/__init__.py") is not None:
+    if tree.version is None or any(tree.disk_root().glob("vllm-*.dist-info")):
         return {}
-    if tree.version is None:
-        raise CannotCheck(
-            f"{tree.name} holds no {LIBRARY} and does not say which release it is",
-            hint="build it (pip install -e .), or give the site-packages that holds it",
-        )
-    from pinproof.releases import release_tree
-
-    release = release_tree("vllm", tree.version)
-    return {path: release.read(path) or b"" for path in release.files.paths(LIBRARY, ".py")}
+    text = f"Metadata-Version: 2.1\nName: vllm\nVersion: {tree.version}\n"
+    return {f"vllm-{tree.version}.dist-info/METADATA": text.encode()}

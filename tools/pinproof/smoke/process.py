@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from pinproof.errors import CannotCheck
 from pinproof.paths import cache_dir
 from pinproof.smoke.record import sha256
 
-CHILDREN = Path(__file__).parent / "child"
+PACKAGE = Path(__file__).parent
+"""What a child sees as `pinproof_smoke`: this package, of which it imports the `child` folders only."""
 _GRACE_S = 15.0
 # No log of a run that works comes near; what prints more is stopped, for the disk is not ours to fill.
 _LARGEST_LOG = 64 * 1024 * 1024
@@ -66,27 +68,40 @@ class Child:
 
 
 def run_child(
-    python: str, module: str, *, base: Path, tree: Path | None, nproc: int = 1, timeout_s: float, label: str
+    python: str,
+    module: str,
+    *,
+    base: Path,
+    tree: Path | None,
+    nproc: int = 1,
+    timeout_s: float,
+    label: str,
+    more: Mapping[str, Any] | None = None,
 ) -> Child:
     """Run `pinproof_smoke.MODULE` and wait for it.
 
     Args:
         python: the interpreter.
-        module: the child's module name.
+        module: the child's module below this package, as in `child.machine`.
         base: a folder of this run's own, for the job, the report and the log.
         tree: the laid-out tree to put first on the path, None for none.
         nproc: processes; more than one goes through torch.distributed.run.
         timeout_s: after this the child dumps all stacks and ends itself; a little later it is killed.
         label: how progress lines begin.
+        more: what else the job holds: `watch` for the lines to report on, `imports` for what to compile.
 
     Raises:
         CannotCheck: the interpreter cannot be started.
     """
-    report, log = base / f"{module}.jsonl", base / f"{module}.log"
+    name = module.rpartition(".")[2]
+    report, log = base / f"{name}.jsonl", base / f"{name}.log"
     report.write_bytes(b"")
-    job = {"report": str(report), "timeout_s": timeout_s, "nproc": nproc, "work": str(base / "work")}
-    (base / f"{module}.json").write_text(json.dumps(job), encoding="utf-8")
-    command = [*_launcher(python, module, nproc), str(base / f"{module}.json")]
+    job = {
+        "report": str(report), "timeout_s": timeout_s, "nproc": nproc, "work": str(base / "work"),
+        "tree": str(tree) if tree else None, **(more or {}),
+    }  # fmt: skip
+    (base / f"{name}.json").write_text(json.dumps(job), encoding="utf-8")
+    command = [*_launcher(python, module, nproc), str(base / f"{name}.json")]
     start = time.monotonic()
     with log.open("wb") as output:
         try:
@@ -106,7 +121,7 @@ def run_child(
 
 
 def _launcher(python: str, module: str, nproc: int) -> list[str]:
-    if nproc == 1 or module == "model":  # the engine starts its own workers
+    if nproc == 1 or module.endswith(".model"):  # the engine starts its own workers
         return [python, "-m", f"pinproof_smoke.{module}"]
     return [python, "-m", "torch.distributed.run", f"--nproc-per-node={nproc}", "--master-addr=127.0.0.1",
             f"--master-port={_free_port()}", "-m", f"pinproof_smoke.{module}"]  # fmt: skip
@@ -125,10 +140,10 @@ def environment(base: Path, tree: Path | None, nproc: int) -> dict[str, str]:
     env = without_secrets(os.environ)
     (base / "path").mkdir(exist_ok=True)
     link = base / "path" / "pinproof_smoke"
-    if not link.is_symlink() or link.readlink() != CHILDREN:
+    if not link.is_symlink() or link.readlink() != PACKAGE:
         # The cache outlives the checkout that made it: another one, or a moved one, brings its own children.
         link.unlink(missing_ok=True)
-        link.symlink_to(CHILDREN)
+        link.symlink_to(PACKAGE)
     parts = [str(base / "path"), *([str(tree)] if tree else []), *filter(None, [env.get("PYTHONPATH")])]
     env.update(PYTHONPATH=os.pathsep.join(parts), PYTHONUNBUFFERED="1", HF_HUB_OFFLINE="1",
                VLLM_NO_USAGE_STATS="1", VLLM_DO_NOT_TRACK="1")  # fmt: skip

@@ -12,10 +12,32 @@ from pinproof.gate import Outcome
 
 Rung = Literal["bind", "compile", "kernel", "model"]
 RUNGS: tuple[Rung, ...] = ("bind", "compile", "kernel", "model")
+"""Lowest first. A rung that needs no probe goes to the front, and into `ladder.COMMON`."""
 
-SCHEMA = "pinproof.smoke/1"
+SCHEMA = "pinproof.smoke/2"
+
+Numerics = Literal["not run", "pass", "fail"]
 
 _PATH = re.compile(r"(?<![\w./])/(?:[^/\s'\":]+/)+(?=[^/\s'\":])")
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """A statement that a patch changes, as it stands in the tree under test.
+
+    `first` and `last` are its lines, one-based; for a compound statement those of its header. `scope` is
+    the dotted name of the class and function around it, empty at module level; `calls` what it calls, as
+    written.
+    """
+
+    file: str
+    first: int
+    last: int
+    scope: str
+    calls: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        what = f"{self.calls[0]}()" if self.calls else "no call"
+        return f"{self.file}:{self.first} ({what}{f' in {self.scope}' if self.scope else ''})"
 
 
 class RungResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,11 +62,14 @@ class SmokeRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Everything needed to judge a smoke run later; no host name, no path outside the tree.
 
     `tree` is `vllm 0.28.0` or the folder's own name, `files` the sha256 of the files under test,
-    `patch` the patch's file name and sha256 where one was given. `versions` holds python, vllm (of
+    `patch` the patch's file name and sha256 where one was given, `probe` what was run, `exercised` the
+    statements that the patch changes and that this run went through. `versions` holds python, vllm (of
     the interpreter), torch, triton, deep_gemm (an external one), deep_gemm_library (what the tree's
     wrapper says it is), deep_gemm_commit (what the tree pins), cuda, driver, nvcc; None is "not
-    there". `reached` is the highest rung that passed. `sm100_numerics` says whether the kernel's
-    numbers were compared on the only architecture it runs on.
+    there". `reached` is the highest rung that passed. `numerics` says whether the
+    kernel's numbers were compared with a reference, `sm100_numerics` the same for a kernel that runs on
+    SM100 only, None for one that runs elsewhere too. `warm` says how many modules were
+    compiled ahead of the first rung, and in how many seconds.
     """
 
     schema: str = SCHEMA
@@ -53,12 +78,16 @@ class SmokeRecord(msgspec.Struct, frozen=True, kw_only=True):
     tree_kind: str
     files: dict[str, str]
     patch: dict[str, str] | None
+    probe: str
+    exercised: tuple[Statement, ...]
     versions: dict[str, str | None]
     gpu: dict[str, Any] | None
     nproc: int
     asked: str
     reached: Rung | None
-    sm100_numerics: Literal["not run", "pass", "fail"]
+    numerics: Numerics
+    sm100_numerics: Numerics | None
+    warm: dict[str, Any] | None
     rungs: tuple[RungResult, ...]
     duration_s: float
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from pinproof.smoke.process import Child, run_child
 from pinproof.smoke.record import sha256
 from pinproof.tree import Tree
 
-PROBE_TIMEOUT_S = 120.0
+MACHINE_TIMEOUT_S = 120.0
+WARM_TIMEOUT_S = 120.0
 
 
 @dataclass
@@ -27,31 +28,40 @@ class Session:
         python: the interpreter with torch and vLLM's dependencies.
         base: this tree's folder; the laid-out tree stays there, so that a second run imports quickly.
         nproc: processes (GPUs) of the kernel and model rungs.
-        probe: what the interpreter has (child/probe.py); empty when it cannot even start.
+        machine: what the interpreter has (child/machine.py).
         twin: the tree with the patch the other way round, None without a patch.
         limit_s: how long one child may run, None for what its rung allows.
+        watch: line ranges by file that a child reports on when it runs them: what the patch changes.
+        lines: the lines of these that were run so far.
+        imports: what the children import, last the module that takes longest to reach.
+        warm: how many modules were compiled ahead of the first child (child/warm.py), None before it.
     """
 
     tree: Tree
     python: str
     base: Path
     nproc: int
-    probe: dict[str, Any]
+    machine: dict[str, Any]
     twin: Tree | None = None
     limit_s: float | None = None
+    watch: dict[str, list[list[int]]] = field(default_factory=dict)
+    lines: dict[str, set[int]] = field(default_factory=dict)
+    imports: tuple[str, ...] = ()
+    warm: dict[str, Any] | None = None
     _laid: tuple[int, bool] | None = None
 
     @property
     def gpu(self) -> dict[str, Any] | None:
         """The GPU as the record keeps it, None when torch sees none."""
-        return self.probe.get("gpu")
+        return self.machine.get("gpu")
 
-    def lay(self, tree: Tree, *, compiled: bool) -> Path:
+    def lay(self, tree: Tree, *, compiled: bool, more: Mapping[str, bytes] | None = None) -> Path:
         """The folder from which `tree` can be imported; one folder for all, so that bytecode is shared.
 
         Args:
             tree: the tree under test or its twin.
             compiled: whether the rung needs vLLM's compiled parts.
+            more: files by path that a tree which was not built lacks.
 
         Raises:
             CannotCheck: it needs them, and neither the tree nor the interpreter has them.
@@ -59,9 +69,8 @@ class Session:
         dest = self.base / "tree"
         if self._laid != (id(tree), compiled):
             below = self._compiled_vllm(tree) if compiled else None
-            wrapper = {} if compiled else layout.wrapper_files(tree)
             self._laid = None
-            layout.lay(dest, tree, below=below, wrapper=wrapper)
+            layout.lay(dest, tree, below=below, more=more)
             self._laid = (id(tree), compiled)
         return dest
 
@@ -69,14 +78,14 @@ class Session:
         """The built vLLM to lay below a tree that was not built itself."""
         if layout.is_compiled(tree.disk_root()):
             return None
-        installed = self.probe.get("vllm_dir")
+        installed = self.machine.get("vllm_dir")
         root = Path(installed).parent if installed else None
         if root is None or not layout.is_compiled(root):
             raise CannotCheck(
                 f"{tree.name} is not built and the interpreter has no built vLLM",
                 hint=f"PYTHON -m pip install vllm=={tree.version or 'VERSION'}",
             )
-        version = self.probe["versions"].get("vllm")
+        version = self.machine["versions"].get("vllm")
         if tree.version is not None and version != tree.version:
             raise CannotCheck(
                 f"{tree.name} is vLLM {tree.version}, the interpreter's built vLLM is {version}",
@@ -85,11 +94,27 @@ class Session:
         return root
 
     def run(self, module: str, tree: Path | None, *, timeout_s: float, nproc: int = 1) -> Child:
-        """Run one child on a laid-out tree."""
-        return run_child(
+        """Run one child on a laid-out tree, and keep which of the watched lines it ran."""
+        name = module.rpartition(".")[2]
+        if tree is not None and self.warm is None:
+            self.warm = self._warm_up(tree)
+        child = run_child(
             self.python, module, base=self.base, tree=tree, nproc=nproc, timeout_s=self.limit_s or timeout_s,
-            label=f"smoke: {module}",
+            label=f"smoke: {name}", more={"watch": self.watch},
         )  # fmt: skip
+        for event in child.all("ran lines"):
+            for path, lines in event["lines"].items():
+                self.lines.setdefault(path, set()).update(lines)
+        return child
+
+    def _warm_up(self, tree: Path) -> dict[str, Any]:
+        """Have what the children import compiled on all cores; a failure of this costs time, nothing else."""
+        child = run_child(
+            self.python, "child.warm", base=self.base, tree=tree, timeout_s=WARM_TIMEOUT_S,
+            label="smoke: bytecode", more={"imports": list(self.imports)},
+        )  # fmt: skip
+        found = child.first("warm") or {"modules": 0}
+        return {key: value for key, value in found.items() if key not in ("event", "rank")}
 
 
 @contextlib.contextmanager
@@ -106,11 +131,13 @@ def open_session(
     base = cache_dir("smoke", key)
     with file_lock(base / "lock", busy=f"another smoke run is at work on {tree.name}"):
         session = Session(tree, python, base, nproc, {}, twin, limit_s)
-        child = run_child(python, "probe", base=base, tree=None, timeout_s=PROBE_TIMEOUT_S, label="smoke")
+        child = run_child(
+            python, "child.machine", base=base, tree=None, timeout_s=MACHINE_TIMEOUT_S, label="smoke"
+        )
         found = child.first("found")
         if found is None:
             raise CannotCheck(
-                f"{python} cannot run the probe: {child.tail(1)}", hint="give --python with torch"
+                f"{python} cannot be asked what it has: {child.tail(1)}", hint="give --python with torch"
             )
-        session.probe = found
+        session.machine = found
         yield session

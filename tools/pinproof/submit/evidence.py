@@ -21,7 +21,7 @@ from pinproof.tree import Tree
 
 # Raise a gate's number when it starts to prove something else: its older records become stale.
 GATE_VERSIONS: dict[GateName, int] = {
-    "contract": 2, "compile": 1, "pre-commit": 1, "duplicates": 1, "smoke": 1,
+    "contract": 2, "compile": 1, "pre-commit": 1, "duplicates": 1, "smoke": 2,
 }  # fmt: skip
 
 

@@ -87,7 +87,7 @@ def _smoke(record: EvidenceRecord) -> Row:
     return Row(
         name="smoke", config=", ".join([gpu, *tools]), before="-", after=record.summary,
         claim=f"The real code runs as far as the machine allows: {record.summary}",
-        commands=(f"pinproof smoke . --rung {details['asked']}",),
+        commands=(f"pinproof smoke . --probe {details['probe']} --rung {details['asked']}",),
     )  # fmt: skip
 
 

@@ -84,14 +84,17 @@ def _precommit(details: Details) -> str | None:
 
 
 def _smoke(details: Details) -> str | None:
-    """A rung that failed; else the rung that was asked for (in `auto` the first one) did not pass."""
+    """A rung that failed or did not pass although it was needed; a run past the patch's own statements."""
     rungs = details["rungs"]
     for rung in rungs:
         if rung["outcome"] in ("fail", "error"):
             return f"the {rung['rung']} rung says {rung['outcome']}: {rung['summary']}"
-    needed = rungs[0] if details["asked"] == "auto" else rungs[-1]
+    asked = "bind" if details["asked"] == "auto" else details["asked"]
+    needed = next((rung for rung in rungs if rung["rung"] == asked), rungs[-1])
     if needed["outcome"] != "pass":
         return f"the {needed['rung']} rung says {needed['outcome']}"
+    if details["patch"] is not None and not details["exercised"]:
+        return "it went through no statement that the patch changes"
     return None if details["reached"] else "no rung passed"
 
 

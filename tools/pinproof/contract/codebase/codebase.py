@@ -42,7 +42,10 @@ class Codebase:
         self._dull: set[str] = set()
         self._known: dict[str, str | None] = {}
         self.carried: dict[str, set[str]] = {}
-        """Names of the tree's modules that stand for something of a watched library, by module."""
+        """Names of the tree's modules that stand for something of a watched library, by module.
+
+        `Class.attribute` for a class whose objects hold something of one in that attribute.
+        """
         self.unread: dict[str, str] = {}
         self._probed: set[str] | None = None
         self.parsed = 0
@@ -101,10 +104,21 @@ class Codebase:
             module = file.absolute(item.module, item.level)
             if "*" in item.names:
                 found.update(self._public(module))
-            found.update(self.carried.get(module, set()).intersection(item.names))
+            for carried in self.carried.get(module, ()):
+                name, _, attribute = carried.partition(".")
+                if name in item.names or not item.names:
+                    found.add(attribute or name)
             found.update(n for n in item.names if f"{module}.{n}" in self.carried)
             if not item.names and module in self.carried:
                 found.add(module.rpartition(".")[2])
+        return found
+
+    def holders(self, file: SourceFile) -> set[str]:
+        """The names in a file of classes of other files whose objects hold something of a library."""
+        found: set[str] = set()
+        for item in self.imports(file.data):
+            carried = self.carried.get(file.absolute(item.module, item.level), ())
+            found.update(c.partition(".")[0] for c in carried if "." in c)
         return found
 
     def _public(self, module: str) -> set[str]:

@@ -33,6 +33,8 @@ class Relevant:
         self.names = set(seeds)
         self.heirs: set[ast.ClassDef] = set()
         """Classes whose bases may be a library's: what they read from `self` may be inherited."""
+        self.holders: set[ast.ClassDef] = set()
+        """Classes in whose body or methods such a name is stored or returned."""
         self._statements = [
             (scope, step, text, set(_WORD.findall(text)))
             for scope in scopes(file.scope)
@@ -61,6 +63,8 @@ class Relevant:
             for scope, step, text, held in self._statements:
                 if not words.isdisjoint(held):
                     found.update(_receivers(step.node, scope, fresh))
+                    if _is_kept(step.node, scope, fresh):
+                        self.holders.update(_owner(scope))
                     if isinstance(step.node, ast.ClassDef) and _has_base(step.node, fresh):
                         self.heirs.add(step.node)
                     if b":=" in text:
@@ -90,12 +94,8 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
             yield from _stored(target)
-            if isinstance(target, ast.Attribute):
-                yield from _owner(scope)
-        if isinstance(scope.node, ast.ClassDef):
-            yield from _owner(scope)
     elif isinstance(node, ast.Expr):
-        yield from _put(node.value, scope)
+        yield from _put(node.value)
         if isinstance(node.value, ast.Yield) and isinstance(scope.node, FunctionNode):
             yield scope.node.name
     elif isinstance(node, ast.ClassDef):
@@ -110,7 +110,6 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
     elif isinstance(node, ast.Return):
         if isinstance(scope.node, FunctionNode):
             yield scope.node.name
-            yield from _owner(scope)
     elif isinstance(node, ast.With | ast.AsyncWith):
         for item in node.items:
             if item.optional_vars is not None and _mentions(item.context_expr, names):
@@ -120,7 +119,6 @@ def _receivers(node: ast.stmt, scope: Scope, names: set[str]) -> Iterator[str]:
         yield from (arg for arg, default in defaults(node.args) if _mentions(default, names))
         if _mentions(node.returns, names):
             yield node.name
-            yield from _owner(scope)
 
 
 def _comprehended(node: ast.stmt, names: set[str]) -> Iterator[str]:
@@ -132,14 +130,24 @@ def _comprehended(node: ast.stmt, names: set[str]) -> Iterator[str]:
                     yield from _stored(generator.target)
 
 
-def _owner(scope: Scope) -> Iterator[str]:
-    """The class whose body or method a scope is: an object of it holds what is stored or returned there."""
+def _is_kept(node: ast.stmt, scope: Scope, names: set[str]) -> bool:
+    """Whether a statement gives what it speaks of to objects of the class it stands in."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return isinstance(scope.node, ast.ClassDef) or any(isinstance(t, ast.Attribute) for t in targets)
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Call)
+    return isinstance(node, ast.Return) or (isinstance(node, FunctionNode) and _mentions(node.returns, names))
+
+
+def _owner(scope: Scope) -> Iterator[ast.ClassDef]:
+    """The class whose body or method a scope is."""
     owner = scope if isinstance(scope.node, ast.ClassDef) else scope.enclosing_class
     if owner is not None and isinstance(owner.node, ast.ClassDef):
-        yield owner.node.name
+        yield owner.node
 
 
-def _put(call: ast.expr, scope: Scope) -> Iterator[str]:
+def _put(call: ast.expr) -> Iterator[str]:
     """The names that `x.append(...)` and `setattr(x, "name", ...)` give something to."""
     if not isinstance(call, ast.Call):
         return
@@ -149,7 +157,6 @@ def _put(call: ast.expr, scope: Scope) -> Iterator[str]:
         name = call.args[1]
         if isinstance(name, ast.Constant) and isinstance(name.value, str):
             yield name.value
-            yield from _owner(scope)
 
 
 def _has_base(node: ast.ClassDef, names: set[str]) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from pinproof.console import progress
 from pinproof.contract.declared.modules import summarize
 from pinproof.contract.declared.native.extensions import add as add_native
 from pinproof.contract.declared.summary import Module
 from pinproof.contract.syntax.parse import without_gc
+from pinproof.progress import progress
 from pinproof.tree import Files
 
 SCHEMA = "pinproof.signatures/1"

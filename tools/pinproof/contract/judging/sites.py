@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pinproof.contract.codebase.relevant import Relevant
-from pinproof.contract.evaluation import dicts
+from pinproof.contract.evaluation import dicts, inherited
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.position import Position, comprehension
 from pinproof.contract.evaluation.values import Sequence
 from pinproof.contract.judging.binding import Arguments
 from pinproof.contract.syntax.bindings import own_expressions
 from pinproof.contract.syntax.nodes import Comprehension, dotted
+from pinproof.contract.syntax.scopes import Scope
 
 
 class Site(NamedTuple):
@@ -35,8 +36,14 @@ def sites(evaluator: Evaluator, relevant: Relevant) -> Iterator[Site]:
                 s
                 for s in _expressions(evaluator, node, here)
                 if not relevant.names.isdisjoint(names := _names(s.node))
-                or ("self" in names and relevant.inherits(scope))
+                or ("self" in names and relevant.inherits(scope) and _inherits(evaluator, scope))
             )
+
+
+def _inherits(evaluator: Evaluator, scope: Scope) -> bool:
+    """Whether the class of a method has a library's class among its bases."""
+    owner = scope.enclosing_class
+    return owner is not None and inherited.base(evaluator, evaluator.engine_class(owner)) is not None
 
 
 def _names(node: ast.Call | ast.Attribute | ast.alias) -> set[str]:

@@ -8,22 +8,21 @@ from typing import Any
 
 import msgspec
 
-from pinproof.console import clean, say
+from pinproof.console import clean, say, say_text
 from pinproof.contract.model import Report
 from pinproof.contract.output.findings import Finding, findings, spelled
-from pinproof.runner import write_command
 
 
 def people(report: Report, found: Sequence[Finding]) -> None:
     """Print the findings and what was looked at."""
     for finding in found:
-        say(f"{finding.file}:{finding.line}:{finding.col}: {finding.code} {finding.message}")
+        say_text(f"{finding.file}:{finding.line}:{finding.col}: {finding.code} {finding.message}")
         for line in _details(finding):
-            say(f"    {line}")
+            say_text(line, "    ")
     if found:
         say()
     for line in summary(report, len(found)):
-        say(line)
+        say_text(line.lstrip(), line[: len(line) - len(line.lstrip())])
 
 
 def _details(finding: Finding) -> Iterator[str]:
@@ -68,32 +67,34 @@ def explain(report: Report, wanted: str) -> bool:
         for finding in findings([call], guarded=True):
             if finding.id != wanted:
                 continue
-            say(f"{finding.file}:{finding.line}:{finding.col}: {finding.code} {finding.kind}")
-            say(f"  {finding.message}")
-            say(f"  fails: {finding.confidence}{'; guarded by ' + finding.guard if finding.guard else ''}")
-            say(f"  reached by: {finding.how or 'its own name'}")
+            say_text(f"{finding.file}:{finding.line}:{finding.col}: {finding.code} {finding.kind}")
+            say_text(finding.message, "  ")
+            say_text(
+                f"fails: {finding.confidence}{'; guarded by ' + finding.guard if finding.guard else ''}", "  "
+            )
+            say_text(f"reached by: {finding.how or 'its own name'}", "  ")
             if call.signature is not None:
-                say(f"  declared in {finding.declared}:")
-                say(f"    {spelled(call.signature)}")
+                say_text(f"declared in {finding.declared}:", "  ")
+                say_text(f"{spelled(call.signature)}", "    ")
             if finding.nearest:
-                say(f"  nearest declared names: {', '.join(finding.nearest)}")
+                say_text(f"nearest declared names: {', '.join(finding.nearest)}", "  ")
             for library in report.libraries:
                 if library.library == call.library and library.pin is not None:
-                    say(f"  pinned to {library.pin.spec} by {library.pin.file}:{library.pin.line}")
-            say(f"  what to do: docs/contract-codes/{finding.code}.md")
+                    say_text(f"pinned to {library.pin.spec} by {library.pin.file}:{library.pin.line}", "  ")
+            say_text(f"what to do: docs/contract-codes/{finding.code}.md", "  ")
             return True
     return False
 
 
-def github(found: Sequence[Finding]) -> None:
-    """Print workflow commands, which GitHub shows as annotations on the lines (escaped as it asks)."""
+def github(found: Sequence[Finding]) -> Iterator[str]:
+    """Workflow commands, which GitHub shows as annotations on the lines (escaped as it asks)."""
     for finding in found:
         level = "warning" if finding.guard else "error"
         place = f"file={_property(finding.file)},line={finding.line},col={finding.col}"
         title = _property(f"{finding.code} {finding.kind}")
         near = f" (nearest: {', '.join(finding.nearest)})" if finding.nearest else ""
         text = f"{finding.message}{near}; declared in {finding.declared or finding.library}"
-        write_command(f"::{level} {place},title={title}::{_data(text)}")
+        yield f"::{level} {place},title={title}::{_data(text)}"
 
 
 def _data(text: str) -> str:

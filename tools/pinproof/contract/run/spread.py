@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 
+from pinproof.contract.evaluation import holding, inherited
 from pinproof.contract.evaluation.evaluator import Evaluator
 from pinproof.contract.evaluation.results import returned
 from pinproof.contract.evaluation.values import (
@@ -36,11 +37,17 @@ def takes(path: str, found: Iterable[scan.Imported], carried: Mapping[str, set[s
     name, package = module_of(path)
     for item in found:
         module = absolute(name, package, item.module, item.level) if item.level else item.module
-        if module in carried and (not item.names or not carried[module].isdisjoint(item.names)):
+        if module in carried and (not item.names or _gives(carried[module], item.names)):
             return True
         if any(f"{module}.{n}" in carried for n in item.names):
             return True
     return False
+
+
+def _gives(carried: set[str], names: Sequence[str]) -> bool:
+    """Whether one of these names is carried, itself or as a class that holds something."""
+    wanted = set(names)
+    return "*" in wanted or any(name.partition(".")[0] in wanted for name in carried)
 
 
 def imported_paths(path: str, found: Iterable[scan.Imported], known: Mapping[str, str]) -> set[str]:
@@ -84,13 +91,15 @@ def exported(evaluator: Evaluator, file: SourceFile) -> set[str]:
         evaluator.begin()
         if any(_carries(evaluator, value) for value in evaluator.module_name(file.scope, name)):
             found.add(name)
-    return found
+    return found | holding.exported(evaluator, file)
 
 
 def _carries(evaluator: Evaluator, value: Value) -> bool:
     """Whether another file that holds this value can reach a library through it."""
-    if isinstance(value, (*_OF_LIBRARY, EngineClass)):
+    if isinstance(value, _OF_LIBRARY):
         return True
+    if isinstance(value, EngineClass):
+        return inherited.base(evaluator, value) is not None
     if isinstance(value, EngineFunction):
         if isinstance(value.node, ast.Lambda) or value.node.args.kwarg is not None:
             return True

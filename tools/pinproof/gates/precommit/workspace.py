@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 
 from pinproof import __version__
-from pinproof.console import progress
 from pinproof.errors import InputError
 from pinproof.gates.precommit.repo import apply_changes, commit, create, git_in, reset, stage
 from pinproof.git import git
 from pinproof.gitfolder import check_worktree
 from pinproof.paths import atomic_write, cache_dir, file_lock
+from pinproof.progress import progress
 from pinproof.tree import Tree
 
 # A copy of vLLM with its git objects takes 180 MB.

@@ -11,6 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 Job = dict[str, Any]
@@ -38,6 +39,34 @@ def step(name: str) -> Iterator[None]:
     start = time.monotonic()
     yield
     say("done", name=name, seconds=round(time.monotonic() - start, 3))
+
+
+@contextlib.contextmanager
+def watching(job: Job) -> Iterator[None]:
+    """Note which of the lines that the job names are run inside, and report them as event `ran lines`.
+
+    Only functions of the named files are traced, so the rest runs at full speed.
+    """
+    root = job.get("tree") or ""
+    ranges = {os.path.join(root, path): (path, spans) for path, spans in (job.get("watch") or {}).items()}  # noqa: PTH118
+    seen: dict[str, set[int]] = {path: set() for path, _ in ranges.values()}
+
+    def enter(frame: FrameType, event: str, arg: Any) -> Any:
+        return inside if frame.f_code.co_filename in ranges else None
+
+    def inside(frame: FrameType, event: str, arg: Any) -> Any:
+        path, spans = ranges[frame.f_code.co_filename]
+        if any(first <= frame.f_lineno <= last for first, last in spans):
+            seen[path].add(frame.f_lineno)
+        return inside
+
+    before = sys.gettrace()
+    sys.settrace(enter if ranges else before)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+        say("ran lines", lines={path: sorted(lines) for path, lines in seen.items()})
 
 
 def frames(error: BaseException) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The real KimiK3MegaMoEExperts at a small size, and what stands in for the parts a machine lacks."""
+"""The real MegaMoE experts at a small size, and what stands in for the parts a machine lacks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from typing import Any
 
 import torch
 
-from .report import frames
+from ....child.report import frames
 
 MODEL_MODULE = "vllm.models.kimi_k3.nvidia.model"
-EXPERTS_CLASS = "KimiK3MegaMoEExperts"
+OWN_CLASS = "KimiK3MegaMoEExperts"
+"""The experts of vLLM 0.27 to 0.31, in the model's own module."""
+
+SHARED_MODULE = "vllm.model_executor.layers.fused_moe.deep_gemm_mega_moe"
+SHARED_CLASS = "DeepGemmMegaMoEExperts"
+"""The experts of vLLM 0.32 and later, for every model."""
+
+GUARDS = ("_check_runtime_supported", "check_deep_gemm_mega_moe_supported")
+"""What refuses other architectures than SM100: a method of the own class, a function of the shared module."""
+
 WRAPPER = "fp8_fp4_mega_moe"
 
 SCALE_NAMES = (
@@ -43,9 +52,17 @@ def vllm_config(max_tokens: int = TOKENS) -> Any:
 
 
 def experts_class() -> tuple[types.ModuleType, Any]:
-    """The model's module and its MegaMoE experts class; the class is None where the tree has none."""
+    """The module that holds the experts which Kimi-K3 uses, and their class; None where there is none.
+
+    The model's module is imported either way: a tree in which it does not import has no Kimi-K3 to prove.
+    """
     module = importlib.import_module(MODEL_MODULE)
-    return module, getattr(module, EXPERTS_CLASS, None)
+    if hasattr(module, OWN_CLASS):
+        return module, getattr(module, OWN_CLASS)
+    if getattr(module, SHARED_CLASS, None) is None:
+        return module, None
+    shared = importlib.import_module(SHARED_MODULE)
+    return shared, getattr(shared, SHARED_CLASS)
 
 
 def build(cls: Any, weights: dict[str, Any], first: int, device: str) -> Any:
@@ -57,17 +74,64 @@ def build(cls: Any, weights: dict[str, Any], first: int, device: str) -> Any:
         first: this rank's first expert.
         device: where its parameters live.
     """
-    local = weights["w13"].shape[0]
+    sizes = {
+        "num_experts": EXPERTS, "num_local_experts": weights["w13"].shape[0], "experts_start_idx": first,
+        "top_k": TOP_K, "hidden_size": HIDDEN, "intermediate_size": INTERMEDIATE, "prefix": "smoke.experts",
+    }  # fmt: skip
+    shared = cls.__name__ == SHARED_CLASS
     with torch.device(device):
-        experts = cls(
-            vllm_config(), num_experts=EXPERTS, num_local_experts=local, experts_start_idx=first, top_k=TOP_K,
-            hidden_size=HIDDEN, intermediate_size=INTERMEDIATE, prefix="smoke.experts", activation="situ",
-            activation_beta=BETA, activation_linear_beta=LINEAR_BETA,
-        )  # fmt: skip
+        experts = cls(vllm_config(), **sizes, **(_activation(cls) if shared else OWN_ACTIVATION))
+    (_load_shards if shared else _copy_whole)(experts, weights, first)
+    return experts
+
+
+OWN_ACTIVATION = {"activation": "situ", "activation_beta": BETA, "activation_linear_beta": LINEAR_BETA}
+
+
+def _activation(cls: Any) -> dict[str, Any]:
+    """For the shared class: `alpha` is SiTU's tanh scale of the gate, `beta` that of the linear branch."""
+    module = sys.modules[cls.__module__]
+    situ = module.MegaMoEActivation(name="situ", alpha=BETA, beta=LINEAR_BETA)
+    return {"activation": situ, "weight_format": module.MEGA_MOE_MXFP4}
+
+
+def _copy_whole(experts: Any, weights: dict[str, Any], first: int) -> None:
+    """The own class keeps the checkpoint's layout until finalize_weights."""
     for name in ("w13", "w2"):
         getattr(experts, f"{name}_weight").data.copy_(weights[name])
         getattr(experts, f"{name}_weight_scale").data.copy_(weights[f"{name}_scale"])
-    return experts
+
+
+def _load_shards(experts: Any, weights: dict[str, Any], first: int) -> None:
+    """The shared class takes checkpoint shards and writes them in the kernel's layout at once."""
+    for index in range(weights["w13"].shape[0]):
+        for suffix in ("", "_scale"):
+            w13, w2 = weights[f"w13{suffix}"][index], weights[f"w2{suffix}"][index]
+            for name, shard, data in (("w13", "w1", w13[:INTERMEDIATE]), ("w13", "w3", w13[INTERMEDIATE:]),
+                                      ("w2", "w2", w2)):  # fmt: skip
+                parameter = f"{name}_weight{suffix}"
+                to = getattr(experts, parameter)
+                experts.weight_loader(to, data.to(to.device), parameter, shard, first + index)
+
+
+def step_past_guard(instance_or_class: Any) -> None:
+    """Take the refusal of this architecture out of the way: in the class, and in the module it lies in."""
+    cls = instance_or_class if isinstance(instance_or_class, type) else type(instance_or_class)
+    for holder in (cls, *(sys.modules[part.__module__] for part in cls.__mro__)):
+        for name in GUARDS:
+            if hasattr(holder, name):
+                setattr(holder, name, nothing)
+
+
+def forward(instance: Any, tokens: tuple[Any, Any, Any]) -> Any:
+    """The real forward; the own class is told that there is no clamp, the shared one knows.
+
+    Args:
+        instance: the experts.
+        tokens: as `random_tokens` gives them.
+    """
+    takes = inspect.signature(type(instance).forward).parameters
+    return instance(*tokens, **({"activation_clamp": None} if "activation_clamp" in takes else {}))
 
 
 def random_weights(seed: int = 0) -> dict[str, Any]:
@@ -142,14 +206,14 @@ class Recorder(types.ModuleType):
             raise AttributeError(name)
         if name == WRAPPER:
             return self._record
-        return pack_scales if name == "transform_sf_into_required_layout" else _nothing
+        return pack_scales if name == "transform_sf_into_required_layout" else nothing
 
     def _record(self, *args: Any) -> None:
         self.arrived = dict(sys._getframe(1).f_locals)
         self.positional = args
 
 
-def _nothing(*args: Any, **kwargs: Any) -> None:
+def nothing(*args: Any, **kwargs: Any) -> None:
     """Any other entry of the extension: initialisation and settings."""
 
 
@@ -162,16 +226,17 @@ def scale_names(wrapper: Any) -> tuple[str, str] | None:
 def where(error: BaseException) -> str:
     """Which layer raised: `call` (binding failed), `guard`, `scales`, `wrapper`, `kernel` or `elsewhere`.
 
-    Told by the innermost Python frame, since a compiled function leaves none: an argument that does
-    not bind raises in the caller, an extension that refuses raises in the wrapper that called it.
+    Told by the innermost Python frame outside torch, since a compiled function leaves none: an argument
+    that does not bind raises in the caller, an extension that refuses raises in the wrapper that called it.
     """
-    last = frames(error)[-1]
-    in_library = "deep_gemm" in last["module"] and "vllm.utils" not in last["module"]
+    path = frames(error)
+    last = next((frame for frame in reversed(path) if not frame["module"].startswith("torch.")), path[-1])
+    in_library = last["module"].startswith(("deep_gemm.", "vllm.third_party.deep_gemm."))
     if in_library and last["function"] == WRAPPER:
         return "wrapper" if isinstance(error, TypeError) else "kernel"
-    if last["function"] == "_check_runtime_supported":
+    if last["function"] in GUARDS:
         return "guard"
-    if last["module"] == MODEL_MODULE:
+    if last["module"] in (MODEL_MODULE, SHARED_MODULE):
         if last["function"] == "forward" and isinstance(error, TypeError):
             return "call"
         if last["function"] == "finalize_weights" and not isinstance(error, TypeError):

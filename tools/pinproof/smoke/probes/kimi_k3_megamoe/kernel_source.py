@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pinproof.errors import CannotCheck, InputError
 from pinproof.paths import cache_dir
-from pinproof.smoke.layout import LIBRARY
+from pinproof.smoke.probes.kimi_k3_megamoe.library import LIBRARY
 from pinproof.smoke.record import sha256
 from pinproof.tree import Tree
 

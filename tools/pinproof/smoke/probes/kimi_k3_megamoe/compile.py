@@ -7,13 +7,13 @@ import shutil
 import subprocess
 import time
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pinproof.console import note
 from pinproof.errors import CannotCheck, InputError
-from pinproof.smoke import kernel_source as ks
+from pinproof.smoke.machine import nvcc_version
+from pinproof.smoke.probes.kimi_k3_megamoe import kernel_source as ks
 from pinproof.smoke.record import RungResult, scrub, sha256
 from pinproof.tree import Tree
 
@@ -50,16 +50,6 @@ DEFAULT_SCALES = (1.75, 6.5)
 _USED = re.compile(r"Used (\d+) registers")
 _SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 _SHARED = re.compile(r"// pinproof\.shared (\d+)")
-
-
-@lru_cache(maxsize=1)
-def nvcc_version() -> str | None:
-    """The version of nvcc on PATH, None without one."""
-    if shutil.which("nvcc") is None:
-        return None
-    done = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=False, timeout=30)
-    match = re.search(r"release (\d+\.\d+)", done.stdout)
-    return match.group(1) if match else None
 
 
 def unit(path: str, entry: str, parameters: list[tuple[str, str]], scales: tuple[float, float]) -> str:

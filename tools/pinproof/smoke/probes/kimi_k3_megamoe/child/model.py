@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .report import Job, run, say, step
+from ....child.report import Job, run, say, step
 
 PROMPT = [1, 17, 301, 44, 5, 260, 99, 412, 7, 63, 128, 3]
 NEW_TOKENS = 8

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
+from ....child.report import Job, describe, rank, run, say, step, watching
 from . import experts, numerics, reference
-from .report import Job, describe, rank, run, say, step
 
 BETAS = (experts.BETA, experts.LINEAR_BETA)
 SEED = 1
@@ -50,19 +50,31 @@ def local_slice(weights: dict[str, Any], nproc: int) -> tuple[dict[str, Any], in
     return {name: part[first : first + count] for name, part in weights.items()}, first
 
 
+def build(cls: Any, weights: dict[str, Any], first: int) -> Any:
+    """The experts on this GPU; the shared class refuses another architecture when it is made."""
+    try:
+        return experts.build(cls, weights, first, "cuda")
+    except Exception as error:
+        if experts.where(error) != "guard":
+            raise
+        say("stepped past", where="guard", error=describe(error))
+    experts.step_past_guard(cls)
+    return experts.build(cls, weights, first, "cuda")
+
+
 def attempt(instance: Any, library: Any, tokens: tuple[Any, Any, Any]) -> tuple[Any, Exception | None]:
     """Run the real forward; step past a refusal of this architecture before the kernel, and say so."""
     error: Exception | None = None
     for _ in range(3):
         try:
-            out = instance(*tokens, activation_clamp=None)
+            out = experts.forward(instance, tokens)
             torch.cuda.synchronize()
             return out, None
         except Exception as caught:
             error = caught
         place = experts.where(error)
         if place == "guard":
-            instance._check_runtime_supported = experts._nothing
+            experts.step_past_guard(instance)
         elif place == "scales":
             library.transform_sf_into_required_layout = experts.pack_scales
         else:
@@ -124,7 +136,7 @@ def main(job: Job) -> None:
     with step("importing vllm and the model"):
         _, cls = experts.experts_class()
     if cls is None:
-        say("absent", what=experts.EXPERTS_CLASS)
+        say("absent", what=f"{experts.OWN_CLASS} and no {experts.SHARED_CLASS}")
         return
     with step("starting the process group"):
         start_groups(nproc)
@@ -141,8 +153,8 @@ def main(job: Job) -> None:
     say("library", name=library.__name__, version=getattr(library, "__version__", None))
     weights, tokens = experts.random_weights(), experts.random_tokens(SEED + rank())
     local, first = local_slice(weights, nproc)
-    instance = experts.build(cls, local, first, "cuda")
-    with step("running the real forward"):
+    instance = build(cls, local, first)
+    with step("running the real forward"), watching(job):
         out, error = attempt(instance, library, tuple(part.cuda() for part in tokens))
     if error is not None:
         place = experts.where(error)

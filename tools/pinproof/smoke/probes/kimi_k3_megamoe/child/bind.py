@@ -9,7 +9,7 @@ import sys
 import types
 from typing import Any
 
-from .report import Job, describe, run, say, step
+from ....child.report import Job, describe, run, say, step, watching
 
 STAND_INS = (
     "DeepGEMM's compiled extension (a recorder)",
@@ -37,16 +37,19 @@ def prepare(experts: Any, torch: Any) -> tuple[Any, Any, Any]:
     os.environ.setdefault("CUDA_HOME", os.devnull)  # the library only wants it named
     name = experts.library_name()
     recorder = experts.Recorder(f"{name}._C")
-    sys.modules[f"{name}._C"] = recorder
+    for part in ("_C", "_C.locality_domain"):  # from vLLM 0.33 on the library imports from below it, too
+        sys.modules[f"{name}.{part}"] = recorder
     library = importlib.import_module(name)
     module, cls = experts.experts_class()
+    experts.step_past_guard(cls)
+    if hasattr(module, "current_platform"):  # the shared class asks it where its weights go
+        module.current_platform = types.SimpleNamespace(device_type="cpu")
     instance = experts.build(cls, experts.random_weights(), 0, "cpu")
-    module.prepare_megamoe_inputs = experts._nothing
-    instance.synchronize_first_launch = experts._nothing
-    instance._check_runtime_supported = experts._nothing
+    module.prepare_megamoe_inputs = experts.nothing
+    instance.synchronize_first_launch = instance._synchronize_first_launch = experts.nothing
     instance.get_symm_buffer = lambda: buffer_on_cpu(torch, experts)
-    x, shares, ids = experts.random_tokens(1)
-    return recorder, library, lambda: instance(x, shares, ids, activation_clamp=None)
+    tokens = experts.random_tokens(1)
+    return recorder, library, lambda: experts.forward(instance, tokens)
 
 
 def findings(experts: Any, recorder: Any, library: Any) -> list[str]:
@@ -80,16 +83,16 @@ def main(job: Job) -> None:
     with step("importing vllm and the model"):
         from . import experts
 
-        module, cls = experts.experts_class()
-    say("tree", module=module.__file__, found=cls is not None)
+        _, cls = experts.experts_class()
     if cls is None:
-        say("absent", what=experts.EXPERTS_CLASS)
+        say("absent", what=f"{experts.OWN_CLASS} and no {experts.SHARED_CLASS}")
         return
     with step("running the real forward"):
         recorder, library, forward = prepare(experts, torch)
         say("library", name=library.__name__, version=getattr(library, "__version__", None))
         try:
-            forward()
+            with watching(job):
+                forward()
         except Exception as error:
             say("raised", where=experts.where(error), error=describe(error))
             return

@@ -1,0 +1,1 @@
+"""Probe: the launch of vLLM's fused MoE Triton kernel."""

@@ -1,0 +1,1 @@
+"""What this probe runs under the user's interpreter."""
