@@ -1,15 +1,26 @@
 # Sourced by the doors: makes .venv on first use and sets $pinproof to the command in it.
 # Needs python3 >= 3.10 and nothing else; uv is used when present because it is quicker.
 # Every failure leaves by `exit` with its own code: `set -e` is off on the left of the doors' `&&`.
-repo=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P) || exit 2
+# $self is the door, with links followed: one may stand in ~/bin.
+repo=${self%/*/*}
+newline='
+'
+case $repo in
+*"$newline"* | *:*)
+    printf 'pinproof: cannot run from %s: the path holds a newline or a colon, which no venv can; move the checkout\n' "$repo" >&2
+    exit 2
+    ;;
+esac
 venv=$repo/.venv
 lock=$repo/.venv.lock
 pinproof=$venv/bin/pinproof
 stamp=$venv/.ready${extras:+-dev}
+# There from before the first file until the last: a .venv that holds it was never finished.
+making=$venv/.making
 
 # A checkout that was moved or whose Python has gone holds a .venv that cannot run.
 is_ready() {
-    [ -e "$stamp" ] && [ -x "$venv/bin/python" ] && ! [ "$repo/pyproject.toml" -nt "$stamp" ] || return 1
+    [ -e "$stamp" ] && ! [ -e "$making" ] && [ -x "$venv/bin/python" ] && ! [ "$repo/pyproject.toml" -nt "$stamp" ] || return 1
     [ -L "$venv" ] && return # somebody else's
     made_at=
     IFS= read -r made_at <"$stamp" || :
@@ -19,7 +30,7 @@ is_ready() {
 make_venv() {
     printf 'pinproof: making %s (once)\n' "$venv" >&2
     python=$(find_python) || return 1
-    install_venv >"$lock/log" 2>&1 && printf '%s\n' "$repo" >"$stamp" && return
+    install_venv >"$lock/log" 2>&1 && printf '%s\n' "$repo" >"$stamp" && rm -f "$making" && return
     cat "$lock/log" >&2
     printf 'pinproof: could not make %s; see above, and run the same command again\n' "$venv" >&2
     return 1
@@ -28,17 +39,21 @@ make_venv() {
 install_venv() (
     cd "$repo" || return # a path given to -e must hold no brackets: they would name extras
     if command -v uv >/dev/null 2>&1 && uv --version >/dev/null 2>&1; then
-        is_whole || uv venv --quiet --clear --python "$python" "$venv" || return
+        is_whole || { begin_anew && uv venv --quiet --allow-existing --python "$python" "$venv"; } || return
         uv pip install --quiet --python "$venv/bin/python" -e ".${extras:-}"
     else
-        is_whole || "$python" -m venv --clear "$venv" || return
+        is_whole || { begin_anew && "$python" -m venv "$venv"; } || return
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".${extras:-}"
     fi
 )
 
-# A .venv that runs is never cleared, whoever made it.
+# A .venv that runs is never cleared, whoever made it, but for one of ours that was never finished.
 is_whole() {
-    [ -L "$venv" ] || "$venv/bin/python" -c '' 2>/dev/null
+    [ -L "$venv" ] || { ! [ -e "$making" ] && "$venv/bin/python" -c '' 2>/dev/null; }
+}
+
+begin_anew() {
+    rm -rf "$venv" && mkdir "$venv" && : >"$making"
 }
 
 find_python() {

@@ -1,2 +1,2 @@
 #!/bin/sh
-. "$(dirname -- "$0")/_venv.sh" && exec "$pinproof" contract "$@"
+self=$(readlink -f -- "$0") && . "${self%/*}/_venv.sh" && exec "$pinproof" contract "$@"

@@ -1,2 +1,2 @@
 #!/bin/sh
-extras='[dev]'; . "$(dirname -- "$0")/_venv.sh" && cd "$repo" && exec "$venv/bin/python" -m pytest "$@"
+extras='[dev]'; self=$(readlink -f -- "$0") && . "${self%/*}/_venv.sh" && cd "$repo" && exec "$venv/bin/python" -m pytest "$@"

@@ -66,9 +66,11 @@ def run_trials(trial: object, count: int, root: Path, patch: Patch, how: str, rn
     tally: Tally = collections.Counter()
     spans = []
     for _ in range(5):  # how long an undisturbed one takes, in both directions
-        started = time.monotonic()
+        before, started = (root / MODEL).read_bytes(), time.monotonic()
         trial(root, patch, how, None)
         spans.append(time.monotonic() - started)
+        if (root / MODEL).read_bytes() == before:
+            raise SystemExit("an undisturbed run changed nothing: the trials would prove nothing")
     span = statistics.median(spans)
     for _ in range(count):
         before = (root / MODEL).read_bytes()

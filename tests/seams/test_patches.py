@@ -45,6 +45,17 @@ def test_every_way_to_patch_is_seen(tmp_path: Path, text: str, target: str, how:
     assert [(t, h) for _, t, h in found(tmp_path, text)] == [(target, how)]
 
 
+def test_a_helper_of_another_file_that_puts_a_module_there_is_followed(tmp_path: Path) -> None:
+    files = {
+        "load.py": "import sys\n\n\ndef alias(name, module):\n    sys.modules[name] = module\n    sys.modules.setdefault(name, module)\n",
+        "a.py": "from plug.load import alias\nNAME = 'vllm.new'\nalias(NAME, None)\n",
+    }
+    placed = patches(world(tmp_path, files, ENGINE))
+    assert [(p.patch.line, p.patch.target, p.patch.how) for p in placed] == [
+        (5, "vllm.new", "module"), (6, "vllm.new", "module")
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -161,3 +172,8 @@ def test_a_text_anchor_is_looked_for_in_the_engine_s_file(
 def test_what_was_looked_at_is_counted(tmp_path: Path) -> None:
     counts = seams(tmp_path, {"a.py": "import vllm.core\nvllm.core.pick = print\n"}, ENGINE).counts
     assert (counts.files, counts.patches, counts.targets) == (2, 1, 1)
+
+
+def test_a_file_of_another_package_is_no_anchor(tmp_path: Path) -> None:
+    files = {"a.py": ANCHORED.replace('root + "/core.py"', '"srt/utils/common.py"')}
+    assert seams(tmp_path, files, ENGINE).counts.anchors == 0

@@ -6,7 +6,9 @@ test can show both: harmless with it, harmful without. Nothing here needs a netw
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import hashlib
 import io
 import os
 import re
@@ -25,12 +27,14 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+import requests
 from pinproof import console, fetch, git, pins, runner, tree, wheelfiles
 from pinproof.contract.check import check_tree
 from pinproof.contract.sources import fetching
 from pinproof.duplicates import report
 from pinproof.errors import PinproofError
 from pinproof.gate import GateResult
+from pinproof.index import session
 from pinproof.patchset import journal, patchfile
 from pinproof.patchset.series import find_patch
 from pinproof.releases import Distribution
@@ -92,7 +96,7 @@ def apply(root: Path, patch: bytes) -> None:
 
     file = root.parent / "0009-evil.patch"
     file.write_bytes(patch)
-    main(["apply", str(file), str(root)])
+    main(["apply", "--force", str(file), str(root)])  # the patch states no contract
 
 
 def patch_climbs_out(tmp: Path, monkeypatch: Monkey) -> bool:
@@ -164,6 +168,97 @@ def wheel_climbs_out(tmp: Path, monkeypatch: Monkey) -> bool:
     with _served(monkeypatch, content) as files:
         _quietly(lambda: files.prefetch(list(files.paths())))
     return any(path.name == "escaped-wheel" for path in tmp.parent.rglob("*"))
+
+
+def member_is_swapped(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A file server that sends another member than the one the wheel's RECORD names."""
+    record = record_of({"vllm/a.py": b"honest = 1\n"})
+    content = _zip({"vllm/a.py": b"hostile = 1\n", "vllm-1.0.dist-info/RECORD": record})
+    return _reads(monkeypatch, content, hashlib.sha256(content).hexdigest())
+
+
+def wheel_is_another(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A file server that sends another wheel, RECORD and all, than the one the index means."""
+    monkeypatch.setenv("PINPROOF_VERIFY", "1")
+    record = record_of({"vllm/a.py": b"hostile = 1\n"})
+    content = _zip({"vllm/a.py": b"hostile = 1\n", "vllm-1.0.dist-info/RECORD": record})
+    return _reads(monkeypatch, content, hashlib.sha256(b"the honest wheel").hexdigest())
+
+
+def record_of(files: dict[str, bytes]) -> bytes:
+    """A RECORD over these files."""
+    lines = []
+    for name, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("=")
+        lines.append(f"{name},sha256={digest},{len(content)}\n")
+    return "".join(lines).encode()
+
+
+def _reads(monkeypatch: Monkey, content: bytes, sha256: str) -> bool:
+    """Whether the hostile member is read out of the wheel that is served."""
+    with _served(monkeypatch, content, sha256) as files:
+        try:
+            return b"hostile" in (files.read("vllm/a.py") or b"")
+        except PinproofError:
+            return False
+
+
+def page_never_ends(tmp: Path, monkeypatch: Monkey) -> bool:
+    """An index page that goes on past any size."""
+    monkeypatch.setattr("pinproof.index.session.LARGEST_PAGE", 1 << 16)
+    with serve(Index(page=b" " * (1 << 18))) as index:
+        index.add("evil", "x.whl", b"")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        try:
+            return len(session.IndexSession().get(f"{index.url}/simple/evil/", timeout=5).content) > 1 << 16
+        except requests.RequestException:
+            return False
+
+
+def page_trickles(tmp: Path, monkeypatch: Monkey) -> bool:
+    """An index page that arrives so slowly that no read of it ever times out."""
+    monkeypatch.setattr("pinproof.index.session.ANSWER_S", 0.5)
+    began = time.monotonic()
+    with _trickling() as url, contextlib.suppress(requests.RequestException):
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        session.IndexSession().get(url, timeout=5)
+    return time.monotonic() - began > 1.5
+
+
+@contextlib.contextmanager
+def _trickling() -> Iterator[str]:
+    """A server that sends a byte every 50 ms, for two seconds."""
+
+    def answer(server: socket.socket) -> None:
+        with contextlib.suppress(OSError), server.accept()[0] as caller:
+            caller.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n")
+            for _ in range(40):
+                time.sleep(0.05)
+                caller.sendall(b" ")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        sender = threading.Thread(target=answer, args=(server,))
+        sender.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/"
+        sender.join()
+
+
+def commit_differs(tmp: Path, monkeypatch: Monkey) -> bool:
+    """A person's own excludes file and default hash, under which `fetch` must make the same commit."""
+    ids = []
+    for name in ("plain", "set"):
+        root = small_tree(tmp / name)
+        (root / "vllm/a.log").write_bytes(b"x")
+        fetch.commit_all(root, "vllm 1.0")
+        ids.append(
+            subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True).stdout
+        )
+        config = tmp / "gitconfig"
+        config.write_text(f"[core]\n\texcludesFile = {tmp}/excludes\n[user]\n\tname = a\n\temail = a@b.c\n")
+        (tmp / "excludes").write_text("*.log\n")
+        monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
+        monkeypatch.setenv("GIT_DEFAULT_HASH", "sha256")
+    return ids[0] != ids[1]
 
 
 def git_filter_runs(tmp: Path, monkeypatch: Monkey) -> bool:
@@ -357,14 +452,16 @@ def _zip(files: dict[str, bytes]) -> bytes:
 
 
 @contextlib.contextmanager
-def _served(monkeypatch: Monkey, content: bytes) -> Iterator[wheelfiles.WheelFiles]:
+def _served(
+    monkeypatch: Monkey, content: bytes, sha256: str | None = None
+) -> Iterator[wheelfiles.WheelFiles]:
     """The wheel on an index of this machine."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     name = "evil-1.0-py3-none-any.whl"
     with serve(Index()) as index:
         served = index.add("evil", name, content)
         yield wheelfiles.WheelFiles(
-            Distribution(name, "1.0", f"{index.url}/files/evil/{name}", served.digest())
+            Distribution(name, "1.0", f"{index.url}/files/evil/{name}", sha256 or served.digest())
         )
 
 
@@ -446,6 +543,27 @@ def _members_are_trusted(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(wheelfiles, "_member", member)
 
 
+def _records_are_ignored(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(wheelfiles, "check_member", lambda *given, **options: None)
+
+
+def _wheels_are_not_hashed(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(wheelfiles, "is_asked_for", lambda: False)
+
+
+def _answers_are_endless(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(session, "keep_body", lambda reply, largest: reply.content)
+
+
+def _no_deadline(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(session, "deadline", lambda seconds, host: contextlib.nullcontext())
+
+
+def _settings_are_theirs(monkeypatch: Monkey) -> None:
+    monkeypatch.setattr(fetch, "_NOBODYS", {})
+    monkeypatch.setattr(fetch, "_SAME_EVERYWHERE", ())
+
+
 def _git_settings_hold(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(git, "_NO_CODE", ())
 
@@ -473,7 +591,9 @@ def _outcomes_are_believed(monkeypatch: Monkey) -> None:
 
 
 def _expressions_search_freely(monkeypatch: Monkey) -> None:
-    monkeypatch.setattr(pins, "_CMAKE_SET", re.compile(r'^\s*set\(\s*(\w+)\s+"([^"\n]*)"', re.MULTILINE))
+    monkeypatch.setattr(
+        "pinproof.pins.read._CMAKE_SET", re.compile(r'^\s*set\(\s*(\w+)\s+"([^"\n]*)"', re.MULTILINE)
+    )
 
 
 def _commands_pass(monkeypatch: Monkey) -> None:
@@ -493,6 +613,11 @@ CASES = (
     Case("a bomb", archive_never_ends, _no_limit),
     Case("a bomb", wheel_is_a_bomb, _no_limit),
     Case("a bomb", wheel_lies_about_size, _members_are_trusted),
+    Case("a wheel's members are swapped", member_is_swapped, _records_are_ignored),
+    Case("a wheel's members are swapped", wheel_is_another, _wheels_are_not_hashed),
+    Case("a server sends without end", page_never_ends, _answers_are_endless),
+    Case("a server sends without end", page_trickles, _no_deadline),
+    Case("fetch makes another commit elsewhere", commit_differs, _settings_are_theirs),
     Case("a checkout's git settings run programs", git_filter_runs, _git_drivers_hold),
     Case("a checkout's git settings run programs", git_filter_with_an_equals_sign_runs, _git_drivers_hold),
     Case("a checkout's git settings run programs", git_filter_of_a_worktree_runs, _git_drivers_hold),

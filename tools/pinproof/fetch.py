@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import tarfile
@@ -28,6 +29,13 @@ _IDENTITY = {
     "GIT_COMMITTER_NAME": "pinproof", "GIT_COMMITTER_EMAIL": "fetch@pinproof.invalid",
     "GIT_AUTHOR_DATE": "2000-01-01T00:00:00+0000", "GIT_COMMITTER_DATE": "2000-01-01T00:00:00+0000",
 }  # fmt: skip
+
+# Nothing that a person or a machine has set may change the commit: which files are left out, line ends,
+# attributes, message clean-up, the kind of hash.
+_NOBODYS = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_CONFIG_COUNT": "0", "GIT_CONFIG_PARAMETERS": ""}  # fmt: skip
+_SAME_EVERYWHERE = ("-c", f"core.excludesFile={os.devnull}", "-c", f"core.attributesFile={os.devnull}",
+                    "-c", "core.autocrlf=false")  # fmt: skip
 
 
 def fetch_release(project: str, version: str, target: Path, without: Sequence[Patch] = ()) -> Tree:
@@ -172,6 +180,8 @@ def take_out(root: Path, patches: Sequence[Patch]) -> None:
 def commit_all(root: Path, message: str) -> None:
     """Make `root` a git repository with one commit of everything its .gitignore does not leave out."""
     shutil.rmtree(root / ".git", ignore_errors=True)  # an sdist has none; a hostile one brings its config
-    git(["init", "-q", "--initial-branch=main", "--template="], cwd=root)
-    git(["add", "-A"], cwd=root)
-    git(["commit", "-q", "--no-verify", "-m", message], cwd=root, env=_IDENTITY)
+    git(
+        ["init", "-q", "--initial-branch=main", "--template=", "--object-format=sha1"], cwd=root, env=_NOBODYS
+    )
+    git([*_SAME_EVERYWHERE, "add", "-A"], cwd=root, env=_NOBODYS)
+    git([*_SAME_EVERYWHERE, "commit", "-q", "--no-verify", "-m", message], cwd=root, env=_IDENTITY | _NOBODYS)

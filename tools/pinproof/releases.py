@@ -115,6 +115,8 @@ class Distribution(msgspec.Struct, frozen=True):
     url: str
     sha256: str
     size: int | None = None
+    metadata_sha256: str | None = None
+    """What METADATA must hash to, where the index says (PEP 658, PEP 714)."""
 
 
 def pick(project: str, version: str, kind: str) -> Distribution:
@@ -160,7 +162,8 @@ def _pick_from_index(project: str, version: str, kind: str) -> Distribution:
     digest = (best.digests or {}).get("sha256") or _own_digest(best.url)
     if not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise CannotCheck(f"the package index gives no sha256 for {best.filename}")
-    return Distribution(best.filename, best.version or version, best.url, digest, best.size)
+    metadata = (best.metadata_digests or {}).get("sha256")
+    return Distribution(best.filename, best.version or version, best.url, digest, best.size, metadata)
 
 
 def _own_digest(url: str) -> str:
@@ -238,6 +241,7 @@ def download(wanted: Distribution) -> Path:
     """
     import requests
 
+    from pinproof.index.bounds import deadline, time_for
     from pinproof.index.session import IndexSession
 
     suffix = ".whl" if wanted.filename.endswith(".whl") else ".tar.gz"
@@ -254,12 +258,15 @@ def download(wanted: Distribution) -> Path:
             progress(f"downloading {wanted.filename}", wanted.size, unit="bytes") as bar,
         ):
             reply.raise_for_status()
-            for chunk in reply.iter_content(1 << 18):
-                seen.update(chunk)
-                chunks.append(chunk)
-                bar.advance(len(chunk))
-                if len(chunks) << 18 > largest + (1 << 18):
-                    raise InputError(f"{wanted.filename} is larger than the index says: not used")
+            read = 0
+            with deadline(time_for(largest), wanted.filename):
+                for chunk in reply.iter_content(1 << 18):
+                    seen.update(chunk)
+                    chunks.append(chunk)
+                    bar.advance(len(chunk))
+                    read += len(chunk)
+                    if read > largest:
+                        raise InputError(f"{wanted.filename} is larger than the index says: not used")
     except requests.RequestException as error:
         raise trouble(
             wanted.filename, error, account="broke off while downloading", hint="run the same command again"

@@ -11,9 +11,14 @@ from typing import Literal, Protocol
 
 from pinproof.errors import InputError
 from pinproof.names import is_reserved, is_safe
+from pinproof.paths import read_regular
 
 Kind = Literal["git", "plain", "installed", "release"]
 
+# The largest file that anything here reads is a library's compiled module; the largest text that states
+# pins, a Dockerfile or METADATA, has 0.1 MB in vLLM 0.33.0.
+LARGEST = 64 << 20
+LARGEST_TEXT = 4 << 20
 _SKIP_DIRS = {".git", ".venv", "node_modules", "__pycache__"}
 
 
@@ -41,15 +46,22 @@ class DiskFiles:
             return None
         if any(map(is_reserved, real.relative_to(self._real_root).parts)):
             return None  # a link into a nested .git, whose config may hold a password
-        return real.read_bytes()
+        return read_regular(real, LARGEST)
 
     def paths(self, under: str = "", suffix: str = "") -> Iterator[str]:
-        base = self.root / under if under else self.root
-        for folder, dirs, names in os.walk(base):  # os.walk does not follow links: no loops
-            dirs[:] = sorted(name for name in dirs if name not in _SKIP_DIRS)
-            relative = os.path.relpath(folder, self.root)
-            prefix = "" if relative == "." else relative.replace(os.sep, "/") + "/"
-            yield from (prefix + name for name in sorted(names) if name.endswith(suffix))
+        # Links are not followed: no loops. A list, not recursion: a tree may be a thousand folders deep.
+        todo = [under.rstrip("/") + "/" if under else ""]
+        while todo:
+            prefix = todo.pop()
+            try:
+                with os.scandir(self.root / prefix) as entries:
+                    found = sorted(entries, key=lambda entry: entry.name)
+            except OSError:
+                continue
+            dirs = [entry.name for entry in found if entry.is_dir()]
+            yield from (prefix + e.name for e in found if e.name.endswith(suffix) and not e.is_dir())
+            links = {entry.name for entry in found if entry.is_symlink()}
+            todo += [f"{prefix}{d}/" for d in reversed(dirs) if d not in _SKIP_DIRS and d not in links]
 
 
 class OverlayFiles:
@@ -130,8 +142,14 @@ class Tree:
         return self.files.read(path)
 
     def read_text(self, path: str) -> str | None:
-        """One file as text; bytes that are not UTF-8 are replaced. None when there is none."""
+        """One file as text; bytes that are not UTF-8 are replaced. None when there is none.
+
+        Raises:
+            InputError: it is larger than any text that states pins or metadata.
+        """
         data = self.files.read(path)
+        if data is not None and len(data) > LARGEST_TEXT:
+            raise InputError(f"{path} in {self.name} is larger than {LARGEST_TEXT >> 20} MiB: not read")
         return None if data is None else data.decode("utf-8", errors="replace")
 
     def prefetch(self, paths: Iterable[str]) -> None:

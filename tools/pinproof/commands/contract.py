@@ -80,6 +80,7 @@ def _run(args: argparse.Namespace) -> int:
     from pinproof.contract.output import formats, render
     from pinproof.contract.output.findings import findings
     from pinproof.contract.watch.watchlist import load
+    from pinproof.seams.learned import settle
 
     args.output = formats.wanted_files(args.output)
     watched = load(args.watch)
@@ -87,6 +88,7 @@ def _run(args: argparse.Namespace) -> int:
     overrides = _overrides(args.library, watched)
     files = _files(args.files, tree) if args.files else None
     report = check_tree(tree, files=files, libraries=overrides, watched=watched, cached=not args.no_cache)
+    report = settle(report, tree)
     if args.moved:
         report = _moved(args.moved, report, tree, watched, overrides, files, cached=not args.no_cache)
     known = formats.known_ids(args.baseline) if args.baseline else frozenset()
@@ -220,6 +222,7 @@ def _moved(
 
     from pinproof.contract.check import check_tree
     from pinproof.contract.watch.watchlist import find
+    from pinproof.seams.learned import settle
 
     name, _, version = wish.partition("==")
     if not version:
@@ -228,6 +231,7 @@ def _moved(
     then = check_tree(
         tree, files=files, libraries={**overrides, library: version}, watched=watched, cached=cached
     )
+    then = settle(then, tree)
     already = {(c.file, c.line, c.col, c.callee) for c in now.failing}
     then.calls = [
         c for c in then.calls if c.library == library and (c.file, c.line, c.col, c.callee) not in already

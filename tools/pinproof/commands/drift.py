@@ -95,14 +95,12 @@ def _publish(args: argparse.Namespace) -> int:
 
     from pinproof.drift.findings import Findings
     from pinproof.drift.publish import publish
+    from pinproof.paths import read_regular
 
     if not args.repo:
         raise InputError("--publish needs --repo OWNER/NAME")
-    with args.publish.open("rb") as stream:
-        raw = stream.read(_LARGEST + 1)
+    raw = read_regular(args.publish, _LARGEST)
     try:
-        if len(raw) > _LARGEST:
-            raise InputError(f"{args.publish}: larger than {_LARGEST >> 20} MiB")
         findings = msgspec.json.decode(raw, type=Findings)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{args.publish} is not what --json printed: {error}") from error

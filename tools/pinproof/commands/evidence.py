@@ -93,6 +93,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace) -> int:
+    from pinproof.paths import read_regular
     from pinproof.submit.importing import import_record
     from pinproof.submit.policy import load_policy
     from pinproof.submit.records import LARGEST
@@ -100,8 +101,7 @@ def _add(args: argparse.Namespace) -> int:
 
     file = Path(_first(args, "add FILE [PATCH] TREE"))
     _, patch, tree, store = one_patch(args)
-    with file.open("rb") as stream:
-        raw = stream.read(LARGEST + 1)
+    raw = read_regular(file, LARGEST)
     policy, now = load_policy(args.policy), datetime.now(timezone.utc)
     made = import_record(raw, file.name, patch, tree, policy, now)
     say(f"{made.gate}: {made.outcome}: {one_line(made.summary)}")

@@ -23,6 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--find-links", action="append", metavar="PLACE", help="a folder or page with wheels")
     group.add_argument("--no-index", action="store_true", help="use no index, only --find-links")
+    group.add_argument(
+        "--verify",
+        action="store_true",
+        help="download every wheel that is read once, whole, and hold it against the index's hash",
+    )
     if "--offline" not in parser._option_string_actions:
         group.add_argument(
             "--offline",
@@ -60,6 +65,8 @@ def _chosen(args: argparse.Namespace) -> dict[str, str]:
         chosen |= {"PIP_FIND_LINKS": " ".join(args.find_links), "UV_FIND_LINKS": ",".join(args.find_links)}
     if args.no_index:
         chosen |= dict.fromkeys(("PIP_NO_INDEX", "UV_NO_INDEX"), "1")
+    if args.verify:
+        chosen["PINPROOF_VERIFY"] = "1"
     if getattr(args, "no_network", False):
         names = ("PINPROOF_OFFLINE", "UV_OFFLINE", "PIP_NO_INDEX", "HF_HUB_OFFLINE")
         chosen |= dict.fromkeys(names, "1")

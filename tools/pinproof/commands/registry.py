@@ -13,6 +13,7 @@ EVERYDAY = {
     "apply": "apply the patches where they are needed; --revert undoes it",
     "contract": "check every call into the kernel libraries against the versions pinned",
     "seams": "check where a plugin overrides or patches its engine",
+    "bump": "print the table of a plugin's move to a newer engine",
     "verdict": "say whether a patch is needed on a tree, and why",
     "check": "compile the touched files and run the tree's own pre-commit hooks on them",
     "duplicates": "search GitHub for a pull request that already does it",

@@ -81,13 +81,11 @@ def _gather(args: argparse.Namespace) -> Report:
 def _load(path: Path) -> Report:
     import msgspec
 
+    from pinproof.paths import read_regular
     from pinproof.report.model import Report
 
-    with path.open("rb") as stream:
-        raw = stream.read(_LARGEST + 1)
+    raw = read_regular(path, _LARGEST)
     try:
-        if len(raw) > _LARGEST:
-            raise InputError(f"{path}: larger than {_LARGEST >> 20} MiB")
         found = msgspec.json.decode(raw, type=Report)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path} is not what --json printed: {error}") from error

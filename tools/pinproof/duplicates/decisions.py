@@ -11,12 +11,13 @@ import msgspec
 from pinproof.console import clean
 from pinproof.errors import InputError
 from pinproof.git import git
-from pinproof.paths import atomic_write, file_lock
+from pinproof.paths import atomic_write, file_lock, read_regular
 
 FILE = "decisions.json"
 SCHEMA = "pinproof.decisions/1"
 _SHORTEST = 15
 _LONGEST = 500
+_LARGEST = 4 << 20
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ def load(folder: Path) -> list[Decision]:
     """
     path = folder / FILE
     try:
-        stored = msgspec.json.decode(path.read_bytes(), type=_File)
+        stored = msgspec.json.decode(read_regular(path, _LARGEST), type=_File)
     except FileNotFoundError:
         return []
     except msgspec.DecodeError as error:

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import requests
 from requests.adapters import BaseAdapter, HTTPAdapter
 
+from pinproof.index.bounds import ANSWER_S, LARGEST_PAGE, deadline, keep_body
 from pinproof.index.login import IndexAuth
 from pinproof.index.settings import settings
 
@@ -34,6 +35,7 @@ class IndexSession(requests.Session):
             self.mount("https://", _SystemTrust())
         self.mount("file://", LocalFiles())
         self.auth = IndexAuth(self._settings)
+        self.hooks["response"].append(_drop_redirect_body)
         self.cert = self._settings.client_cert
         if self._settings.trusted:
             import urllib3
@@ -44,7 +46,12 @@ class IndexSession(requests.Session):
         """Send one request, or refuse to when offline."""
         if self._settings.offline and not (request.url or "").startswith("file:"):
             raise Offline(f"{urlsplit(request.url or '').hostname} was not asked")
-        return super().send(request, **options)
+        whole = not options.get("stream")
+        with deadline(ANSWER_S, urlsplit(request.url or "").hostname or "a file"):
+            reply = super().send(request, **{**options, "stream": True})
+            if whole and not reply.is_redirect:
+                keep_body(reply, LARGEST_PAGE)
+        return reply
 
     def get_redirect_target(self, reply: requests.Response) -> str | None:
         """Where a reply points on; a server must not point at a file of this machine."""
@@ -66,6 +73,14 @@ class IndexSession(requests.Session):
         elif self._settings.cert:
             merged["verify"] = self._settings.cert
         return merged
+
+
+def _drop_redirect_body(reply: requests.Response, **_: object) -> None:
+    """requests would read it to the end, and it may have none."""
+    if reply.is_redirect:
+        reply.close()
+        reply._content = b""
+        reply._content_consumed = True  # type: ignore[attr-defined]
 
 
 class _SystemTrust(HTTPAdapter):

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import msgspec
 
 from pinproof.errors import Conflict
 from pinproof.patchset.patchfile import FileDiff, Hunk
+
+# How far from its line a hunk is looked for at first, in lines; and how many places are tried for all
+# hunks of one file: no real patch needs a thousandth.
+_FIRST_RADIUS = 64
+_MOST_TRIES = 2_000_000
+_REPETITIVE = "the file repeats itself and the hunks' line numbers are wrong: too many places to try"
 
 
 class HunkConflict(Conflict):
@@ -61,14 +70,16 @@ def apply_diff(content: bytes | None, diff: FileDiff, *, reverse: bool = False) 
         raise HunkConflict(diff.path, 1, change.hunks[0], f"the file {what}")
     crlf = content is not None and _is_crlf(content) and not _mentions_crlf(change)
     lines = [] if content is None else _lines(content)
-    taken = [False] * len(lines)
+    taken = bytearray(len(lines))
+    tries = [_MOST_TRIES]
     for index, hunk in enumerate(change.hunks, 1):
         old, new = _with_line_ends(hunk.old(), crlf), _with_line_ends(hunk.new(), crlf)
-        at = _find(lines, taken, hunk, old)
+        at = _find(lines, taken, hunk, old, tries)
         if at is None:
-            raise HunkConflict(diff.path, index, hunk, _closest(lines, old))
+            why = _closest(lines, old) if tries[0] > 0 else _REPETITIVE
+            raise HunkConflict(diff.path, index, hunk, why)
         lines[at : at + len(old)] = new
-        taken[at : at + len(old)] = [True] * len(new)
+        taken[at : at + len(old)] = b"\1" * len(new)
     if change.kind == "delete":
         if lines:
             raise HunkConflict(diff.path, 1, change.hunks[0], "the file holds more than the patch removes")
@@ -96,7 +107,7 @@ def _with_line_ends(lines: list[bytes], crlf: bool) -> list[bytes]:
     return [line[:-1] + b"\r\n" if line.endswith(b"\n") else line for line in lines]
 
 
-def _find(lines: list[bytes], taken: list[bool], hunk: Hunk, old: list[bytes]) -> int | None:
+def _find(lines: list[bytes], taken: bytearray, hunk: Hunk, old: list[bytes], tries: list[int]) -> int | None:
     """Where the old lines stand: the expected place first, then outwards, later places first.
 
     A hunk that starts at line 1 must match at the file's begin; one without trailing context, at its
@@ -107,7 +118,8 @@ def _find(lines: list[bytes], taken: list[bool], hunk: Hunk, old: list[bytes]) -
         return None
 
     def fits(at: int) -> bool:
-        return lines[at : at + len(old)] == old and not any(taken[at : at + len(old)])
+        tries[0] -= 1
+        return taken.find(1, at, at + len(old)) < 0 and lines[at : at + len(old)] == old
 
     at_begin = hunk.old_start <= 1
     at_end = hunk.lines[-1][:1] != b" "
@@ -115,11 +127,26 @@ def _find(lines: list[bytes], taken: list[bool], hunk: Hunk, old: list[bytes]) -
         places = [0] if at_begin else [last]
         return next((at for at in places if fits(at) and not (at_begin and at_end and at != last)), None)
     start = min(max(hunk.new_start - 1, 0), last)
-    for distance in range(max(start, last - start) + 1):
-        for at in (start + distance, start - distance):
-            if 0 <= at <= last and fits(at):
-                return at
+    radius = _FIRST_RADIUS
+    while tries[0] > 0:
+        low, high = max(start - radius, 0), min(start + radius, last)
+        places = [at for at in _candidates(lines, old, low, high) if tries[0] > 0 and fits(at)]
+        if places:
+            return min(places, key=lambda at: (abs(at - start), at < start))
+        if low == 0 and high == last:
+            return None
+        radius *= 4
     return None
+
+
+def _candidates(lines: list[bytes], old: list[bytes], low: int, high: int) -> Iterator[int]:
+    """The places from `low` to `high` where the longest old line, which is likely the rarest, is right."""
+    offset = max(range(len(old)), key=lambda at: len(old[at]))
+    at = low + offset - 1
+    with contextlib.suppress(ValueError):  # list.index: a search in C
+        while True:
+            at = lines.index(old[offset], at + 1, high + offset + 1)
+            yield at - offset
 
 
 def _closest(lines: list[bytes], old: list[bytes]) -> str:

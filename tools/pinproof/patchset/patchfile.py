@@ -14,6 +14,7 @@ from pinproof.tree import check_relative
 DiffKind = Literal["modify", "add", "delete"]
 
 LARGEST = 8 * 1024 * 1024
+_MOST_FILES = 500
 _FIELD = re.compile(r"([A-Z][A-Za-z]*(?:-[A-Z][A-Za-z]*)*):(?: (.*))?")
 _FROM_LINE = re.compile(rb"From [0-9a-f]{40} Mon Sep 17 00:00:00 2001\n")
 _DIFF = re.compile(rb"diff --git a/(.+) b/(.+)\n")
@@ -197,13 +198,16 @@ class _Reader:
     def diffs(self) -> tuple[FileDiff, ...]:
         found: list[FileDiff] = []
         while (line := self._peek()) is not None:
-            if _is_signature(self._lines[self._at :]):
+            if _is_signature(self._lines[self._at : self._at + 4]):
                 break
             found.append(self._diff(line))
-        paths = [diff.path for diff in found]
-        twice = {path for path in paths if paths.count(path) > 1}
-        if twice:
-            raise InputError(f"{self._name}: touches {min(twice)} twice")
+            if len(found) > _MOST_FILES:
+                raise self._fail(f"touches more than {_MOST_FILES} files, which is no small patch")
+        touched: set[str] = set()
+        for diff in found:
+            if diff.path in touched:
+                raise self._fail(f"touches {diff.path} twice")
+            touched.add(diff.path)
         return tuple(found)
 
     def _peek(self) -> bytes | None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from pinproof.errors import InputError
 from pinproof.patchset.patchfile import LARGEST, Patch, parse_patch
+from pinproof.paths import read_regular
 
-_NAME = re.compile(r"\d{4}-[a-z0-9]+(?:-[a-z0-9]+)*\.patch")
+_LARGEST_SERIES = 1 << 20
+_NAME = re.compile(r"[0-9]{4}-[a-z0-9]+(?:-[a-z0-9]+)*\.patch")
 
 
 def patch_dir(given: Path | None = None) -> Path:
@@ -35,7 +37,7 @@ def read_series(folder: Path) -> list[str]:
         InputError: a name is listed twice, or is not a patch file name.
     """
     try:
-        text = (folder / "series").read_text("utf-8")
+        text = read_regular(folder / "series", _LARGEST_SERIES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{folder / 'series'} is not UTF-8 text ({error.reason})") from error
     names: list[str] = []
@@ -72,10 +74,9 @@ def load_patch(path: Path) -> Patch:
     """
     if not path.exists():
         raise InputError(f"{path} does not exist", hint=f"see the names in {path.parent / 'series'}")
-    if not path.is_file():  # a pipe would wait for ever, /dev/zero never ends
+    if not path.is_file():
         raise InputError(f"{path} is not a patch file: it is a folder or a device")
-    with path.open("rb") as stream:
-        return parse_patch(stream.read(LARGEST + 1), path.name)
+    return parse_patch(read_regular(path, LARGEST), path.name)
 
 
 def find_patch(spec: str, folder: Path | None = None) -> Patch:

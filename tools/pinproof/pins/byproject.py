@@ -16,6 +16,8 @@ _IMAGE = re.compile(rf"^FROM\s+\S*?\b(vllm|sglang)(?:-openai|-cpu|-rocm)?:{_VERS
 _ARGUMENT = re.compile(
     rf"^(?:ARG|ENV)\s+(VLLM|SGLANG)_(?:TAG|VERSION|REF|BRANCH|RELEASE)[= ]\"?{_VERSION}\"?\s*$", re.M
 )
+# Engines have had plugins since 0.4; a project that has just begun (0.1.0) counts for itself.
+_SAME_LINE = r"0\.(?:[4-9]|[1-9][0-9])(?:\.[0-9]+)?"
 _INSTALL = re.compile(rf"\b(vllm|sglang)(?:\[[\w,.-]*\])?=={_VERSION}")
 
 
@@ -46,7 +48,7 @@ def own_number(tree: Tree, engine: str) -> Pin | None:
     named after their engine or fill its plugin entry points.
     """
     found = project(tree)
-    base = re.match(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?", found.version or "")
+    base = re.match(_SAME_LINE, found.version or "")
     if base is None or not _is_of(found, engine):
         return None
     return Pin(

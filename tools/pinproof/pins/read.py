@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -37,11 +40,12 @@ def read_pins(tree: Tree, *, only: Only = None) -> list[Pin]:
     Raises:
         InputError: pyproject.toml is no TOML.
     """
+    stated = tree if tree.project is None else dataclasses.replace(tree, files=tree.project)
     found = [
         _limited(pin, place)
         for place in places(tree.package)
-        for path in _paths(tree, place)
-        for pin in _READERS[place.form](tree, path, place, only)
+        for path in _paths(stated, place)
+        for pin in _READERS[place.form](stated, path, place, only)
         if only is None or pin.library in only
     ]
     found += by_project(tree, found, only)
@@ -69,7 +73,13 @@ def _limited(pin: Pin, place: Place) -> Pin:
 
 
 def _line(text: str, offset: int) -> int:
-    return text.count("\n", 0, offset) + 1
+    return bisect_left(_newlines(text), offset) + 1
+
+
+@lru_cache(maxsize=2)
+def _newlines(text: str) -> list[int]:
+    """Where the lines end: counting from the top for each pin would take square time."""
+    return [found.start() for found in re.finditer("\n", text)]
 
 
 def _cmake(tree: Tree, path: str, place: Place, only: Only) -> Iterator[Pin]:

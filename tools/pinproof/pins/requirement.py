@@ -11,6 +11,8 @@ from pinproof.pins.model import Pin, Reach
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _EXTRA = re.compile(r"""\bextra\s*==\s*["']([^"']{1,80})["']""")
+# `name @ https://host/name-0.25.1+cu129-cp38-abi3-linux_x86_64.whl`: the wheel's name says its version.
+_WHEEL = re.compile(r"/[A-Za-z0-9_.]+-([0-9][0-9a-z.]*)(?:(?:\+|%2[Bb])[^-/]*)?-[^/]*\.whl(?:[#?]|$)")
 _DEPENDENCIES = re.compile(r'dependenc(?:ies(?:"?\s*=|\s*[\].])|y-groups\s*[\].])')
 # The machine whose builds the watched signatures are of: a marker that is false there speaks of another.
 _MACHINE = {
@@ -38,6 +40,9 @@ def requirement(text: str, path: str, line: int, only: Collection[str] | None) -
     # A local version (0.30.0+cpu) is a build of the public one, which is what the index has.
     spec = specs[0].version.split("+", 1)[0] if exact else str(wanted.specifier) or "any"
     reach, when = _reach(wanted.marker)
+    if wanted.url is not None and (wheel := _WHEEL.search(wanted.url)):
+        return Pin(library=canonical(wanted.name), spec=wheel[1], exact=True, file=path, line=line,
+                   reach=reach, when=when)  # fmt: skip
     return Pin(library=canonical(wanted.name), spec=spec, exact=exact, file=path, line=line,
                repo=wanted.url, reach=reach, when=when)  # fmt: skip
 

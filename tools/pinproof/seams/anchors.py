@@ -74,8 +74,14 @@ def _paths(engine: Code, function: FunctionNode) -> Iterator[str]:
             text = node.value.lstrip("/")
             for package in engine.packages:
                 path = text if text.startswith(package + "/") else f"{package}/{text}"
-                if "/" in text or engine.read(path) is not None:
+                if engine.read(path) is not None or _is_inside(engine, path):
                     yield path
+
+
+def _is_inside(engine: Code, path: str) -> bool:
+    """Whether a file that is not there would lie in a folder of the engine; else it is another package's."""
+    folders = path.split("/")[:-1]
+    return len(folders) > 1 and next(iter(engine.folder("/".join(folders[:2]))), None) is not None
 
 
 def _replaced(names: Names, scope: Scope, node: ast.AST) -> tuple[list[str], str | None]:

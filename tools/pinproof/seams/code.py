@@ -68,14 +68,16 @@ class Code:
         tree: the tree.
         packages: its import packages.
         label: how to call it, e.g. `vllm 0.28.0`.
+        prefetch: bring a release's files here at once; without, each when it is read.
     """
 
-    def __init__(self, tree: Tree, packages: Sequence[str], label: str) -> None:
+    def __init__(self, tree: Tree, packages: Sequence[str], label: str, *, prefetch: bool = True) -> None:
         self.label = label
         self.packages = tuple(packages)
         self._files: Files = tree.files
         paths = [path for package in packages for path in tree.files.paths(package, ".py")]
-        tree.prefetch(paths)
+        if prefetch:
+            tree.prefetch(paths)
         self._paths = {_module_of(path): path for path in paths}
         self._data: dict[str, bytes] = {}
         self._modules: dict[str, Module | None] = {}
@@ -87,6 +89,10 @@ class Code:
         """The names of all modules."""
         return self._paths
 
+    def path(self, name: str) -> str:
+        """The path of a module in the tree."""
+        return self._paths[name]
+
     def data(self, name: str) -> bytes:
         """The bytes of a module."""
         if name not in self._data:
@@ -96,6 +102,10 @@ class Code:
     def read(self, path: str) -> bytes | None:
         """The bytes of a file by its path in the tree."""
         return self._files.read(path)
+
+    def folder(self, path: str) -> Iterator[str]:
+        """The files below a folder of the tree."""
+        return self._files.paths(path, ".py")
 
     def mentioning(self, word: bytes) -> Iterator[str]:
         """The modules whose text holds `word`."""

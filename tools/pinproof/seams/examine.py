@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from pinproof.contract.syntax.parse import without_gc
 from pinproof.progress import progress
 from pinproof.seams import anchors as texts
 from pinproof.seams import overriding, patching
 from pinproof.seams.callers import Callers
-from pinproof.seams.code import Code, World
+from pinproof.seams.code import Code, Found, World
 from pinproof.seams.model import Counts, Seam, Seams
 from pinproof.seams.overrides import classes, overrides
 from pinproof.seams.targets import Placed, patches
@@ -29,6 +30,16 @@ class Side:
         self.world = World(plugin, engine)
         self.callers = Callers(self.world)
         self.versions = Versions(self.world, version)
+
+    @cached_property
+    def placed(self) -> list[Placed]:
+        """The plugin's patches, as this version shows them."""
+        return patches(self.world)
+
+    @cached_property
+    def classes(self) -> list[tuple[Found, list[Found]]]:
+        """The plugin's classes that have bases in the engine, each with its lineage."""
+        return list(classes(self.world))
 
 
 def examine(pin: Side, other: Side | None = None) -> Seams:
@@ -63,11 +74,11 @@ def _at(side: Side) -> tuple[list[Seam], Counts]:
     world = side.world
     found: list[Seam] = []
     seen = hidden = 0
-    for cls, lineage in classes(world):
+    for cls, lineage in side.classes:
         seen += 1
         hidden += sum(1 for _ in overrides(world, cls, lineage))
         found += overriding.judge(world, side.callers, cls, lineage)
-    placed = patches(world)
+    placed = side.placed
     for item in placed:
         found += patching.judge(world, side.callers, side.versions, item)
     found += patching.doubled(placed, side.versions)
@@ -82,7 +93,7 @@ def _at(side: Side) -> tuple[list[Seam], Counts]:
 
 def _between(pin: Side, other: Side) -> Iterator[Seam]:
     """What the step from one version to the other takes away from under the plugin, or changes."""
-    for cls, lineage in classes(pin.world):
+    for cls, lineage in pin.classes:
         for override in overrides(pin.world, cls, lineage):
             seam = overriding.gone(pin.world, other.world, other.callers, override, cls)
             if seam is not None:
@@ -93,6 +104,6 @@ def _between(pin: Side, other: Side) -> Iterator[Seam]:
 
 def _both(pin: Side, other: Side) -> list[Placed]:
     """The patches that either version shows: where a target is gone, its owner may be found in one only."""
-    found = {(p.patch.file, p.patch.line, p.patch.target): p for p in patches(other.world)}
-    found |= {(p.patch.file, p.patch.line, p.patch.target): p for p in patches(pin.world)}
+    found = {(p.patch.file, p.patch.line, p.patch.target): p for p in other.placed}
+    found |= {(p.patch.file, p.patch.line, p.patch.target): p for p in pin.placed}
     return [found[key] for key in sorted(found)]

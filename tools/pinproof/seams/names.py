@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from pinproof.contract.syntax.nodes import absolute
 from pinproof.seams.code import FunctionNode, Module, blocks
@@ -14,6 +15,13 @@ _DEEPEST = 8
 Scoped = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
+class When(NamedTuple):
+    """Under which tests a name is bound, each with its answer; `fallback` in an except handler."""
+
+    tests: tuple[tuple[ast.expr, bool], ...] = ()
+    fallback: bool = False
+
+
 class Scope:
     """The names that one module, class or function binds, whatever the order.
 
@@ -21,6 +29,7 @@ class Scope:
         node: what it is the scope of.
         parent: the scope around it.
         values: the expressions, imports (as dotted names) and definitions that each name is bound to.
+        when: for each of these, under which tests.
     """
 
     def __init__(self, node: Scoped, parent: Scope | None, module: Module) -> None:
@@ -28,9 +37,26 @@ class Scope:
         self.parent = parent
         self.module = module
         self.values: dict[str, list[ast.expr | str]] = {}
+        self.when: dict[str, list[When]] = {}
         self.inner: dict[int, Scope] = {}
-        for item in own(node.body):
+        self._here = When()
+        self._walk(node.body, When())
+
+    def _walk(self, body: Iterable[ast.stmt], when: When) -> None:
+        for item in body:
+            self._here = when
             self._bind(item)
+            if isinstance(item, FunctionNode | ast.ClassDef):
+                continue
+            for part in blocks(item):
+                inner = when
+                if isinstance(item, ast.If):
+                    inner = When((*when.tests, (item.test, part is item.body)), when.fallback)
+                elif isinstance(item, ast.Try) and any(part is h.body for h in item.handlers):
+                    inner = When(when.tests, True)
+                self._walk(part, inner)
+            if isinstance(item, ast.If) and not item.orelse and leaves(item.body):
+                when = When((*when.tests, (item.test, False)), when.fallback)
 
     def _bind(self, item: ast.stmt) -> None:
         if isinstance(item, ast.Import):
@@ -59,6 +85,7 @@ class Scope:
 
     def _add(self, name: str, value: ast.expr | str) -> None:
         self.values.setdefault(name, []).append(value)
+        self.when.setdefault(name, []).append(self._here)
 
     def definition(self, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None:
         """The function or class of this name that is visible here."""
@@ -107,7 +134,7 @@ class Names:
             found = [f"{owner}.{node.attr}" for owner in self.dotted(node.value, scope, depth + 1)]
         elif isinstance(node, ast.Call):
             found = self._call(node, scope, depth)
-        elif isinstance(node, ast.Subscript) and _is_sys_modules(node.value):
+        elif isinstance(node, ast.Subscript) and is_sys_modules(node.value):
             found = self.strings(node.slice, scope, depth + 1)
         elif isinstance(node, ast.IfExp):
             found = [*self.dotted(node.body, scope, depth + 1), *self.dotted(node.orelse, scope, depth + 1)]
@@ -179,7 +206,7 @@ class Names:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         if name in ("import_module", "__import__", "resolve_obj_by_qualname") and node.args:
             return self.strings(node.args[0], scope, depth + 1)
-        if name == "get" and isinstance(node.func, ast.Attribute) and _is_sys_modules(node.func.value):
+        if name == "get" and isinstance(node.func, ast.Attribute) and is_sys_modules(node.func.value):
             return self.strings(node.args[0], scope, depth + 1) if node.args else []
         if name == "getattr" and len(node.args) >= 2:
             owners = self.dotted(node.args[0], scope, depth + 1)
@@ -189,7 +216,13 @@ class Names:
         return []
 
 
-def _is_sys_modules(node: ast.expr) -> bool:
+def leaves(body: list[ast.stmt]) -> bool:
+    """Whether a block ends by leaving: what follows it runs only when its test does not hold."""
+    return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break)
+
+
+def is_sys_modules(node: ast.expr) -> bool:
+    """Whether an expression is `sys.modules`."""
     return (
         isinstance(node, ast.Attribute) and node.attr == "modules" and getattr(node.value, "id", "") == "sys"
     )

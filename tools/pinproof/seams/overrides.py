@@ -39,12 +39,22 @@ class Override:
     lineage: tuple[str, ...]
 
 
-def classes(world: World) -> Iterator[tuple[Found, list[Found]]]:
-    """The plugin's classes that have bases in the engine, each with its whole lineage."""
+def classes(world: World, word: bytes = b"class ") -> Iterator[tuple[Found, list[Found]]]:
+    """The plugin's classes that have bases in the engine, each with its whole lineage.
+
+    Args:
+        world: the plugin and the engine.
+        word: only those of modules that hold this text.
+    """
     needles = [package.encode() for package in (*world.engine.packages, *world.plugin.packages)]
     for name in sorted(world.plugin.names()):
         data = world.plugin.data(name)
-        if b"class " not in data or not any(needle in data for needle in needles) or is_test(name):
+        if (
+            b"class " not in data
+            or word not in data
+            or not any(needle in data for needle in needles)
+            or is_test(name)
+        ):
             continue
         module = world.plugin.module(name)
         for nodes in module.names.values() if module is not None else ():

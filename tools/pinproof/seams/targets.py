@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from pinproof.seams.code import FunctionNode, Module, World, blocks
-from pinproof.seams.names import Names, Scope, expressions
+from pinproof.seams.names import Names, Scope, expressions, is_sys_modules, leaves
 
 # What wraps a function into a descriptor and leaves what it takes as it is.
 _WRAPPERS = frozenset({"staticmethod", "classmethod", "MethodType"})
@@ -72,7 +72,7 @@ class Placed:
 
 def patches(world: World) -> list[Placed]:
     """Every runtime patch of the plugin, in the order of files and lines."""
-    needles = [package.encode() for package in world.engine.packages]
+    needles = [b"sys.modules", *(package.encode() for package in world.engine.packages)]
     found: dict[tuple[str, int, str], Placed] = {}
     for name in sorted(world.plugin.names()):
         if is_test(name) or not any(n in world.plugin.data(name) for n in needles):
@@ -126,7 +126,7 @@ class _File:
                 if isinstance(item, ast.If):
                     inner = (*tests, (item.test, part is item.body))
                 yield from self._body(part, inner)
-            if isinstance(item, ast.If) and not item.orelse and _leaves(item.body):
+            if isinstance(item, ast.If) and not item.orelse and leaves(item.body):
                 tests = (*tests, (item.test, False))  # if not version_is("0.28.0"): return
 
     def _statement(self, item: ast.stmt) -> Iterator[Placed]:
@@ -145,13 +145,40 @@ class _File:
         if isinstance(target, ast.Attribute) and not _is_self(target.value):
             yield from self._set(target.value, [target.attr], value, target, "assign")
         elif isinstance(target, ast.Subscript):
-            for name in self._names.dotted(target, self._scope):  # sys.modules["vllm.x"] = stub
-                if self._world.is_engine(name):
-                    yield self._place(name, "", target, "module", None)
+            yield from self._stub(target, target.slice)  # sys.modules["vllm.x"] = stub
+
+    def _stub(self, node: ast.expr, name: ast.expr) -> Iterator[Placed]:
+        """A module put into sys.modules under a name of the engine's."""
+        whole = node.value if isinstance(node, ast.Subscript) else node
+        if not is_sys_modules(whole):
+            return
+        found = self._names.strings(name, self._scope)
+        if not found and isinstance(name, ast.Name) and isinstance(self._scope.node, FunctionNode):
+            found = self._given_elsewhere(self._scope.node, name.id)
+        for full in found:
+            if self._world.is_engine(full):
+                yield self._place(full, "", node, "module", None)
+
+    def _given_elsewhere(self, function: FunctionNode, parameter: str) -> list[str]:
+        """The texts that other files of the plugin pass to a helper for a parameter."""
+        plain = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+        found: list[str] = []
+        for other in self._world.plugin.mentioning(f"{function.name}(".encode()):
+            module = self._world.plugin.module(other) if other != self._names.module.name else None
+            names = Names(module) if module is not None and b"import" in module.data else None
+            for call, scope in names.calls().get(function.name, []) if names is not None else ():
+                given = [k.value for k in call.keywords if k.arg == parameter]
+                if parameter in plain and plain.index(parameter) < len(call.args):
+                    given.append(call.args[plain.index(parameter)])
+                found += [text for value in given for text in names.strings(value, scope)] if names else []
+        return found
 
     def _call(self, node: ast.Call) -> Iterator[Placed]:
         called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         known: dict[str, How] = {"setattr": "setattr", "delattr": "delete", "extend_enum": "enum"}
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if called in ("setdefault", "__setitem__") and owner is not None and len(node.args) == 2:
+            yield from self._stub(owner, node.args[0])
         if called in known and len(node.args) >= 2:
             wanted = self._names.strings(node.args[1], self._scope)
             value = node.args[2] if called == "setattr" and len(node.args) == 3 else None
@@ -196,7 +223,3 @@ class _File:
         if node is None and full is not None:
             node = self._world.find(full).node  # type: ignore[assignment]
         return (node if isinstance(node, FunctionNode) else None), full, None
-
-
-def _leaves(body: list[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], ast.Return | ast.Raise | ast.Continue)

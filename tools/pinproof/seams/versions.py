@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from packaging.version import Version
 
 _DEEPEST = 24
+# Expressions evaluated for one test before it is given up as unknown: real helpers need some dozens.
+_BUDGET = 600
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
+    ast.NotIn: lambda a, b: a not in b, ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
 # What a Version has that comparisons use (packaging.version.Version).
 _PARTS = frozenset({"release", "major", "minor", "micro", "base_version", "public", "dev", "pre", "post"})
@@ -29,7 +31,12 @@ class _Unknown:
     """A value that cannot be told."""
 
 
+class _Present:
+    """A class, function or module of the engine that is there: not None, and true."""
+
+
 _UNKNOWN: Final = _Unknown()
+_PRESENT: Final = _Present()
 
 
 class Versions:
@@ -44,12 +51,19 @@ class Versions:
         self._world = world
         self._names: dict[str, Names] = {}
         self._version = parsed(version)
+        self._memo: dict[tuple[int, str], tuple[Any, bool]] = {}
+        self._asked = False
+        self._running: set[tuple[int, str]] = set()
+        self._spent = 0
 
     def holds(self, test: ast.expr, names: Names, scope: Scope) -> bool | None:
         """Whether a test holds; None when that is not known."""
         if self._version is None:
             return None
-        return self._truth(test, _Frame(names, scope, {}), 0)
+        self._spent = 0
+        self._asked = False
+        answer = self._truth(test, _Frame(names, scope, {}), 0)
+        return answer if self._asked else None  # what asks nothing of the engine is decided when it runs
 
     def _truth(self, test: ast.expr, frame: _Frame, depth: int) -> bool | None:
         value = self._value(test, frame, depth)
@@ -57,7 +71,8 @@ class Versions:
 
     def _value(self, node: ast.expr, frame: _Frame, depth: int) -> Any:
         """What an expression is on this version: a version, a tuple, a string, a truth, or unknown."""
-        if depth > _DEEPEST:
+        self._spent += 1
+        if depth > _DEEPEST or self._spent > _BUDGET:
             return _UNKNOWN
         if isinstance(node, ast.Constant):
             return node.value
@@ -98,6 +113,8 @@ class Versions:
         right = self._value(node.comparators[0], frame, depth + 1)
         if isinstance(left, _Unknown) or isinstance(right, _Unknown):
             return _UNKNOWN
+        if _PRESENT in (left, right) and not isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return _UNKNOWN
         if (left is self._version) != (right is self._version):  # its text is compared with a text
             left, right = (parsed(v) if isinstance(v, str) else v for v in (left, right))
         try:
@@ -111,15 +128,52 @@ class Versions:
         scope: Scope | None = frame.scope
         while scope is not None and node.id not in scope.values:
             scope = scope.parent
-        values = []
-        for value in scope.values[node.id] if scope is not None else ():
-            if isinstance(value, str):
-                values.append(self._imported(value, depth))
-            elif scope is not None:
-                values.append(self._value(value, _Frame(frame.names, scope, frame.given), depth + 2))
+        if scope is None:
+            return _UNKNOWN
+        key = (id(scope), node.id)
+        if key in self._memo and not frame.given:
+            known, asked = self._memo[key]
+            self._asked = self._asked or asked
+            return known
+        if key in self._running:  # version = version.split("+")[0]
+            return _UNKNOWN
+        self._running.add(key)
+        before, self._asked = self._asked, False
+        values = self._candidates(node.id, scope, frame, depth)
+        self._running.discard(key)
+        asked, self._asked = self._asked, before or self._asked
+        found = values[0] if len(values) == 1 else _UNKNOWN
         if any(value is self._version for value in values):
-            return self._version
-        return values[0] if len(values) == 1 else _UNKNOWN
+            found = self._version
+        if not asked and not isinstance(found, str):
+            found = _UNKNOWN  # `found = []` says how a variable begins, not what it is later
+        if not frame.given and self._spent <= _BUDGET:
+            self._memo[key] = found, asked
+        return found
+
+    def _candidates(self, name: str, scope: Scope, frame: _Frame, depth: int) -> list[Any]:
+        """What a name may be bound to on this version: bindings that do not run there are left out."""
+        found: list[tuple[Any, bool]] = []
+        here = _Frame(frame.names, scope, frame.given)
+        for value, when in zip(scope.values[name], scope.when[name], strict=True):
+            answers = [(self._truth(test, here, depth + 2), wanted) for test, wanted in when.tests]
+            if any(answer is not None and answer != wanted for answer, wanted in answers):
+                continue
+            if isinstance(value, str) and self._is_gone(value) and len(scope.values[name]) > 1:
+                self._asked = True
+                continue  # this import fails, and a handler or another branch binds the name
+            made = (
+                self._imported(value, depth)
+                if isinstance(value, str)
+                else self._value(value, here, depth + 2)
+            )
+            found.append((made, when.fallback))
+        if any(made is _PRESENT and not fallback for made, fallback in found):
+            found = [(made, fallback) for made, fallback in found if not fallback]
+        return [made for made, _ in found]
+
+    def _is_gone(self, full: str) -> bool:
+        return self._world.is_engine(full) and self._world.find(full).kind == "absent"
 
     def _attribute(self, node: ast.Attribute, frame: _Frame, depth: int) -> Any:
         for full in frame.names.dotted(node, frame.scope):
@@ -134,15 +188,19 @@ class Versions:
     def _imported(self, full: str, depth: int) -> Any:
         """The engine's own version, or a flag that another module of the plugin sets."""
         if self._world.is_engine(full):
-            return self._version if full.rpartition(".")[2] in _VERSION_NAMES else _UNKNOWN
+            self._asked = True
+            if full.rpartition(".")[2] in _VERSION_NAMES:
+                return self._version
+            return _PRESENT if self._world.find(full).kind in ("class", "function", "module") else _UNKNOWN
         found = self._world.find(full)
         value = getattr(found.node, "value", None)
         if found.kind != "value" or found.module is None or not isinstance(value, ast.expr):
             return _UNKNOWN
-        names = self._of(found.module.name)
+        names = self.names_of(found.module.name)
         return _UNKNOWN if names is None else self._value(value, _Frame(names, names.top, {}), depth + 1)
 
-    def _of(self, module: str) -> Names | None:
+    def names_of(self, module: str) -> Names | None:
+        """The names of one of the plugin's modules; None when there is none that parses."""
         if module not in self._names:
             found = self._world.module(module)
             if found is None:
@@ -171,6 +229,7 @@ class Versions:
             value = self._value(node.args[0], frame, depth + 1)
             return parsed(value) or _UNKNOWN if isinstance(value, str) else value
         if called == "version" and node.args and isinstance(node.args[0], ast.Constant):
+            self._asked = True
             return self._version if node.args[0].value in self._world.engine.packages else _UNKNOWN
         if isinstance(node.func, ast.Attribute) and called in ("split", "strip", "partition"):
             owner = self._value(node.func.value, frame, depth + 1)
@@ -191,11 +250,12 @@ class Versions:
         if len(owners) != 1 or len(wanted) != 1 or not self._world.is_engine(owners[0]):
             return _UNKNOWN
         kind = self._world.find(f"{owners[0]}.{wanted[0]}").kind
+        self._asked = True
         return _UNKNOWN if kind == "open" else kind != "absent"
 
     def _helper(self, module: str, node: FunctionNode, call: ast.Call, frame: _Frame, depth: int) -> Any:
         """What a helper of the plugin returns on this version, its statements followed one by one."""
-        names = self._of(module)
+        names = self.names_of(module)
         inner = names.top.inner.get(id(node)) if names is not None else None
         if names is None or inner is None:
             return _UNKNOWN

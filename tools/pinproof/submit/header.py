@@ -7,8 +7,8 @@ from datetime import date
 from pathlib import Path
 
 from pinproof.errors import Refused
-from pinproof.patchset.patchfile import Patch, parse_patch
-from pinproof.paths import atomic_write
+from pinproof.patchset.patchfile import LARGEST, Patch, parse_patch
+from pinproof.paths import atomic_write, read_regular
 from pinproof.submit.keys import patch_hash, split_raw
 
 
@@ -29,7 +29,7 @@ def record_submission(source: Path, patch: Patch, url: str, today: date) -> Patc
     Raises:
         Refused: the file is no longer the patch that was sent; it is left alone.
     """
-    now = parse_patch(source.read_bytes(), source.name)
+    now = parse_patch(read_regular(source, LARGEST), source.name)
     if patch_hash(now) != patch_hash(patch):
         raise Refused(
             f"{source.name} was edited since it was sent; it was left alone",

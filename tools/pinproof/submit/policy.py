@@ -12,7 +12,9 @@ import msgspec
 from pinproof.errors import InputError
 from pinproof.gate import GateName
 from pinproof.patchset.patchfile import Patch
+from pinproof.paths import read_regular
 
+_LARGEST = 1 << 20
 _POLICIES = Path(__file__).parent / "policies"
 _TAGGED = re.compile(r"((?:\[[^\[\]]+\])+) ([^\s\[].*)")
 
@@ -95,7 +97,7 @@ def load_policy(spec: str = "vllm") -> Policy:
 
     path = Path(spec) if "/" in spec or spec.endswith(".toml") else _POLICIES / f"{spec}.toml"
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Policy)
+        return msgspec.convert(tomllib.loads(read_regular(path, _LARGEST).decode("utf-8")), Policy)
     except FileNotFoundError:
         known = ", ".join(sorted(file.stem for file in _POLICIES.glob("*.toml")))
         raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -14,7 +15,7 @@ from pinproof.tree import Kind
 
 # In Python `$` matches before a last line break too; `(?!\n)` says that none may follow.
 Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
-Utc = Annotated[str, msgspec.Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$(?!\n)")]
+Utc = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$(?!\n)")]
 Line = Annotated[str, msgspec.Meta(min_length=1, max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$(?!\n)")]
 
 LARGEST = 4 * 1024 * 1024
@@ -185,11 +186,28 @@ def decode(raw: bytes, kind: type[AnyRecord], name: str, now: datetime) -> AnyRe
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{name}: is truncated or damaged: {error}") from error
+    _refuse_twice(raw, name)
     if record.seal != _digest(record):
         raise InputError(f"{name}: was edited after it was written: its seal does not match its content")
     if moment(record.date, name) > now + CLOCK_SKEW:
         raise InputError(f"{name}: is dated in the future ({record.date})")
     return record
+
+
+def _refuse_twice(raw: bytes, name: str) -> None:
+    """Refuse a record that says a thing twice: which one counts is for each reader to guess (RFC 8259, 4)."""
+
+    def once(pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise InputError(f"{name}: says {key[:60]!r} twice")
+            seen.add(key)
+
+    try:
+        json.loads(raw, object_pairs_hook=once)
+    except RecursionError as error:
+        raise InputError(f"{name}: is nested too deeply") from error
 
 
 def utc(now: datetime) -> str:

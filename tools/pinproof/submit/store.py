@@ -11,7 +11,7 @@ from pinproof.errors import InputError
 from pinproof.gate import GateName, GateResult
 from pinproof.patchset.patchfile import Patch
 from pinproof.patchset.series import patch_dir
-from pinproof.paths import atomic_write
+from pinproof.paths import atomic_write, read_regular
 from pinproof.submit.evidence import record
 from pinproof.submit.outcome import check_outcome
 from pinproof.submit.records import (
@@ -115,8 +115,7 @@ def keep(patch: Patch, tree: Tree | None, result: GateResult, patches: Path | No
 
 def _load(path: Path, kind: type[AnyRecord], now: datetime) -> AnyRecord | None:
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(LARGEST + 1)
+        raw = read_regular(path, LARGEST)
     except FileNotFoundError:
         return None
     return decode(raw, kind, path.name, now)

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from pinproof.tree import DiskFiles, Files, OverlayFiles, Tree
 
 _SKIP = {".git", ".venv", "node_modules", "__pycache__"}
-# A Python file beyond this is data, and parsing takes hundreds of times its size; it is reported as not read.
+# A Python file beyond this is data, and parsing takes 500 times its size; it is reported as not read.
 # The largest that vLLM 0.33.0 or the libraries it pins hold has 0.33 MB.
-LARGEST = 4 * 1024 * 1024
+LARGEST = 1024 * 1024
 
 
 class Listed(NamedTuple):
@@ -24,7 +24,7 @@ class Listed(NamedTuple):
 def python_files(tree: Tree, packages: tuple[str, ...]) -> list[Listed]:
     """Every `.py` file below the tree's packages, sorted; links are not followed."""
     if isinstance(tree.files, DiskFiles):
-        found = [f for package in packages for f in _walk(os.fspath(tree.files.root), package)]
+        found = list(_walk(os.fspath(tree.files.root), packages))
         return sorted(found)
     return [Listed(path, None) for package in packages for path in tree.files.paths(package, ".py")]
 
@@ -44,19 +44,22 @@ def prefetch(tree: Tree, names: tuple[str, ...]) -> None:
     tree.prefetch(path for name in names for path in tree.files.paths(name, ".py"))
 
 
-def _walk(root: str, folder: str) -> Iterator[Listed]:
-    try:
-        entries = list(os.scandir(f"{root}/{folder}"))
-    except OSError:
-        return
-    for entry in entries:
-        path = f"{folder}/{entry.name}"
-        if entry.name.endswith(".py"):
-            stamp = _stamp(entry)
-            if stamp is not None:
-                yield Listed(path, stamp)
-        elif entry.is_dir(follow_symlinks=False) and entry.name not in _SKIP:
-            yield from _walk(root, path)
+def _walk(root: str, folders: tuple[str, ...]) -> Iterator[Listed]:
+    todo = list(folders)  # no recursion: a tree may be a thousand folders deep
+    while todo:
+        folder = todo.pop()
+        try:
+            entries = list(os.scandir(f"{root}/{folder}"))
+        except OSError:
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}"
+            if entry.name.endswith(".py"):
+                stamp = _stamp(entry)
+                if stamp is not None:
+                    yield Listed(path, stamp)
+            elif entry.is_dir(follow_symlinks=False) and entry.name not in _SKIP:
+                todo.append(path)
 
 
 def _stamp(entry: os.DirEntry[str]) -> tuple[int, int, int, int] | None:
@@ -72,7 +75,8 @@ def _stamp(entry: os.DirEntry[str]) -> tuple[int, int, int, int] | None:
 def read(tree: Tree, listed: Listed) -> bytes | None:
     """The bytes of a listed file; None when it is gone, or too large to be source."""
     if listed.stamp is None or listed.stamp[3] == 0 or not isinstance(tree.files, DiskFiles):
-        return tree.read(listed.path)
+        data = tree.read(listed.path)  # a link's own size says nothing
+        return None if data is not None and len(data) > LARGEST else data
     if listed.stamp[0] > LARGEST:
         return None
     try:

@@ -11,6 +11,9 @@ from typing import Literal
 import msgspec
 
 from pinproof.errors import InputError
+from pinproof.paths import read_regular
+
+_LARGEST = 1 << 20
 
 
 class Watched(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -104,7 +107,7 @@ def load(extra: Path | None = None) -> tuple[Watched, ...]:
     found = {library.name: library for library in shipped()}
     if extra is not None:
         try:
-            text = extra.read_text(encoding="utf-8")
+            text = read_regular(extra, _LARGEST).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"cannot read the watch list {extra}: {error}") from error
         found.update((library.name, library) for library in parse(text, str(extra)).library)
