@@ -3,7 +3,7 @@
 vLLM takes no pull request of an agent alone: a person must understand every changed line and answer for
 it. So this command asks, at a terminal, and nothing but your typed answers counts: yes or no to each
 hunk, whether AI assisted (and by which names), and what upstream's template asks of the author. There
-is not a flag that answers for you. The review is recorded beside the patch under the name and e-mail that
+is no flag that answers for you. The review is recorded beside the patch under the name and e-mail that
 git knows you by; it is the e-mail that will sign the commit off.
 
   pinproof review 0001 ../vllm
