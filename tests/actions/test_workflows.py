@@ -16,6 +16,7 @@ BIN = Path(sys.executable).parent
 ALL = [*WORKFLOWS, *ACTIONS]
 GPU = REPO / ".github/workflows/gpu-smoke.yml"
 RIGHTS = {
+    ("drift-watch.yml", "publish"): {"id-token": "write", "pages": "write"},
     ("drift-watch.yml", "report"): {"contents": "write", "issues": "write"},
     ("release.yml", "build"): {"checks": "read", "contents": "read"},
     ("release.yml", "publish"): {"attestations": "write", "id-token": "write"},

@@ -109,7 +109,7 @@ TREES = {
     "8 MiB of PKG-INFO": large_text("PKG-INFO"),
     "40,000 Requires-Dist lines": many_requirements,
     "1,500 nested folders": deep_folders,
-    "names that are no UTF-8": odd_names,
+    "names that are not UTF-8": odd_names,
     "a literal of 8 MiB": one_literal,
 }
 

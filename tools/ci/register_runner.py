@@ -52,7 +52,7 @@ def checked(arguments: list[str]) -> tuple[str, str, Path]:
         raise Refused("give OWNER/NAME, sm90 or sm100, and the folder of GitHub's runner")
     repository, gpu, folder = arguments[0], arguments[1], Path(arguments[2])
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", repository):
-        raise Refused(f"{repository!r} is no repository")
+        raise Refused(f"{repository!r} is not a repository")
     if gpu not in ("sm90", "sm100"):
         raise Refused(f"{gpu!r} is neither sm90 nor sm100")
     if not os.access(folder / "run.sh", os.X_OK):

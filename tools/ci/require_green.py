@@ -31,7 +31,7 @@ def main() -> int:
     """Look at the commit's check runs; say what is missing."""
     sha = os.environ["GITHUB_SHA"]
     if not re.fullmatch(r"[0-9a-f]{40}", sha):
-        print("::error::GITHUB_SHA is no commit")
+        print("::error::GITHUB_SHA is not a commit")
         return 1
     try:
         with Repository(os.environ["GITHUB_REPOSITORY"], os.environ["GITHUB_TOKEN"]) as repository:

@@ -46,7 +46,7 @@ def _program(python: str | None) -> str:
     if python is not None:
         found = shutil.which(python)
         if found is None:
-            raise InputError(f"{python} is no program that can be run")
+            raise InputError(f"{python} is not a program that can be run")
         return str(Path(found).absolute())
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         candidate = Path(os.environ.get(variable) or "/nonexistent") / "bin/python"

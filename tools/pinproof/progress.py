@@ -97,7 +97,7 @@ class _Quiet:
 
 @contextlib.contextmanager
 def heartbeat(name: str) -> Iterator[None]:
-    """Write a line every few seconds while the block runs, where standard error is no terminal.
+    """Write a line every few seconds while the block runs, where standard error is not a terminal.
 
     A timer signal, not a thread: the contract gate forks, and a fork beside threads may hang.
     """

@@ -167,7 +167,7 @@ class Tree:
         return files.trouble(path) if isinstance(files, DiskFiles) else None
 
     def read_text(self, path: str) -> str | None:
-        """One file as text; bytes that are no UTF-8 are replaced. None when there is none.
+        """One file as text; bytes that are not UTF-8 are replaced. None when there is none.
 
         Raises:
             InputError: it is larger than any text that states pins or metadata.

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 EVERYDAY = {
     "ready": "run the main job and list every gate with what is still unmet",
-    "apply": "apply the patches where they are needed; --revert takes them back",
+    "apply": "apply the patches where they are needed; --revert undoes it",
     "contract": "check every call into the kernel libraries against the versions pinned",
     "seams": "check where a plugin overrides or patches its engine",
     "bump": "print the table of a plugin's move to a newer engine",

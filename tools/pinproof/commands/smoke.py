@@ -4,7 +4,7 @@ A patch names its probe in its header (`Probe: NAME`): the harness that runs the
 rungs, lowest first. bind runs the real call with a recorder under it; compile builds the kernel for GPUs that
 need not be there; kernel runs it on a CUDA GPU against a reference; model runs a tiny random model through
 vllm.LLM. `auto` climbs until the machine or the patch says stop. The tree is imported by --python in a child
-process and never changed. The run is recorded beside a patch of the series that stands in the tree. A probe
+process and never changed. The run is recorded beside a patch of the series that is in the tree. A probe
 that exercises nothing of the patch is refused; a patch without a probe is not run.
 
   pinproof smoke TREE --python /path/to/venv/bin/python
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.list_probes:
         return _list_probes()
     if args.nproc < 1:
-        raise InputError(f"--nproc {args.nproc} is no number of GPUs")
+        raise InputError(f"--nproc {args.nproc} is not a number of GPUs")
     patches, tree = patch_and_tree(args)
     alone = args.probe is not None and len(args.targets) < 2
     gates = [_smoke(patch, tree, args) for patch in ([None] if alone else patches)]
@@ -109,7 +109,7 @@ def _shown(gates: list[GateResult], args: argparse.Namespace) -> int:
         rungs = gate.details.get("rungs", [])
         if rungs:
             rows = [(r["rung"], r["outcome"], f"{r['duration_s']:.1f}", r["summary"]) for r in rungs]
-            table(("rung", "outcome", "seconds", "what was seen"), rows)
+            table(("rung", "outcome", "seconds", "details"), rows)
         say(gate.summary)
         said = [gate.summary, *(f"{r['reason']} {r['summary']}" for r in rungs)]
         if gate.reason and not any(gate.reason in text for text in said):

@@ -24,7 +24,7 @@ PLAIN_WORDS = frozenset((
     "would", "you",
 ))
 # fmt: on
-"""Words of plain English, as comments have them: that two changes share one is no sign."""
+"""Words of plain English, as comments have them: that two changes share one is not a sign."""
 
 _NO_NAMES = frozenset([*keyword.kwlist, *PLAIN_WORDS, "self", "cls", "int", "str", "bool", "float"])
 

@@ -11,7 +11,7 @@ from pinproof.duplicates.index.store import Index
 from pinproof.duplicates.queries import FIRST_PAGE, PAGE, Page
 
 _SMALLEST_PAGE = 5
-# Far more than any repository has; a list that goes on beyond is no list.
+# Far more than any repository has; a list that goes on beyond is not a list.
 _MOST_PAGES = 5000
 
 Fetch = Callable[[str | None, int], Page]

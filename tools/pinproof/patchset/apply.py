@@ -59,7 +59,7 @@ def plan_apply(
             that this tree does not want is passed over.
         force: write a patch whose text applies although the verdict is against it.
         three_way: merge where the text does not apply.
-        if_needed: a tree that does not want a patch (not-needed, obsolete, absent) is no refusal.
+        if_needed: a tree that does not want a patch (not-needed, obsolete, absent) is not a refusal.
         libraries: signature sources by library name.
 
     Raises:

@@ -75,7 +75,7 @@ def load_patch(path: Path) -> Patch:
     if not path.exists():
         raise InputError(f"{path} does not exist", hint=f"see the names in {path.parent / 'series'}")
     if not path.is_file():
-        raise InputError(f"{path} is no patch file: it is a folder or a device")
+        raise InputError(f"{path} is not a patch file: it is a folder or a device")
     return parse_patch(read_regular(path, LARGEST), path.name)
 
 

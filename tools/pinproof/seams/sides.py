@@ -118,7 +118,7 @@ def _wanted(moved: str, name: str) -> str:
     """The version that `vllm==0.29.0` names; `newest` and `newest-pre`, with candidates, are looked up.
 
     Raises:
-        InputError: it is no release, or of another project than `name`.
+        InputError: it is not a release, or of another project than `name`.
         CannotCheck: the package index cannot be reached.
     """
     project, _, word = moved.rpartition("==")

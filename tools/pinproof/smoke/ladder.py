@@ -73,7 +73,7 @@ def smoke_gate(
 
     Returns:
         pass when the rung asked for passed (`auto`: every rung that could be run) and, with a patch, a
-        statement was run that the patch changes; skip when that could not be had here. `details` is a
+        statement was run that the patch changes; skip when that was not available here. `details` is a
         SmokeRecord.
 
     Raises:

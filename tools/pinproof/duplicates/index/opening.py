@@ -49,7 +49,7 @@ def check_repo(repo: str) -> str:
         InputError: it is not; it would become a file name and a part of addresses.
     """
     if not _REPO.fullmatch(repo) or repo.endswith(("/.", "/..")):
-        raise InputError(f"{repo!r} is no repository", hint="write it as owner/name: vllm-project/vllm")
+        raise InputError(f"{repo!r} is not a repository", hint="write it as owner/name: vllm-project/vllm")
     return repo
 
 
