@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,6 +34,15 @@ def own_patches(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPa
             (folder / path.name).write_bytes(path.read_bytes())
     monkeypatch.setenv("PINPROOF_PATCHES", str(folder))
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_at_a_terminal() -> None:
+    """A run in the background has SIGINT (and, under nohup, SIGHUP) ignored, and its children inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)
