@@ -38,7 +38,7 @@ def findings(project: Path, capsys: pytest.CaptureFixture[str]) -> list[int]:
     code = main(["contract", str(project), "--json", "--no-cache", "--include-guarded"])
     found = json.loads(capsys.readouterr().out)["findings"]
     lines = [f["line"] for f in found if not f["guard"]]
-    assert code == (1 if lines else 0)
+    assert code in ((1,) if lines else (0, 5))  # 5: what was settled leaves no call that was bound
     return lines
 
 
@@ -66,12 +66,12 @@ VERSION_IS = (
         ("from vllm.gone import x\n", [1]),
         ("from vllm.a import f\nfound = []\nfor x in range(3):\n    found.append(x)\nif found:\n    f(1, 2)\n", [6]),
         ("from vllm.a import f\nDEBUG = False\nif DEBUG:\n    f(1, 2)\n", [4]),
-        ("from vllm.a import f\n\n\ndef empty(x):\n    return not []\n\n\nif not empty(1):\n    f(1, 2)\n", [9]),
+        ("from vllm.a import f\n\n\ndef empty(x):\n    return not []\n\n\nif not empty(1):\n    f(1, 2)\n", []),
     ],
     ids=[
         "a-wrong-call", "a-missing-member", "a-member-the-plugin-adds", "a-function-the-plugin-replaces",
         "not-on-this-version", "on-this-version", "conditional-expression", "early-return",
-        "a-function-used-on-another-version-only", "a-dict-by-version", "a-subclass-takes-it", "no-subclass", "a-missing-module", "a-list-that-fills", "a-setting", "a-helper-about-something-else",
+        "a-function-used-on-another-version-only", "a-dict-by-version", "a-subclass-takes-it", "no-subclass", "a-missing-module", "a-list-that-fills", "a-setting", "a-helper-that-always-says-yes",
     ],
 )  # fmt: skip
 def test_what_the_plugin_does_to_its_engine_is_known_to_the_gate(

@@ -14,7 +14,7 @@ from pinproof.contract.output.findings import findings, spelled
 from tests.contract.small import check, write
 
 BAD = "import kernels\nkernels.f(1, activation_beta=2)\nkernels.gone\n"
-GUARDED = "import kernels\nif is_hip():\n    kernels.f(1, bad=2)\n"
+GUARDED = "import kernels\nfrom vllm.platforms import is_hip\nif is_hip():\n    kernels.f(1, bad=2)\n"
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_guarded_drift_is_shown_on_request_only(tree: Path, capsys: pytest.Captu
     assert contract(tree) == 0
     assert "1 behind a guard (--include-guarded)" in capsys.readouterr().out
     assert contract(tree, "--include-guarded") == 0
-    assert "guarded by line 2: if is_hip() (never so here)" in capsys.readouterr().out
+    assert "guarded by line 3: if is_hip() (never so here)" in capsys.readouterr().out
 
 
 def test_only_the_given_files_are_checked(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:

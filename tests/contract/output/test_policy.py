@@ -159,7 +159,7 @@ def test_pins_that_disagree_are_a_finding_with_both_places_and_5(tree: Path, cap
     [
         (["--library", "quack=/nonexistent"], "--library quack=/nonexistent: no such file or folder"),
         (["--library", "quack"], "is not NAME=SPEC"),
-        (["--library", "nope=1"], "'nope' is no watched library"),
+        (["--library", "nope=1"], "'nope' is not a watched library"),
         (["--library", "quack=.", "--library", "quack-kernels=.."], "is given twice"),
         (["--with", "quack"], "write NAME==V"),
         (["--with", "quack==1", "--with", "quack-kernels==2"], "names quack twice"),

@@ -64,7 +64,7 @@ def disagreements(pins: Iterable[Pin], only: Collection[str] | None = None) -> l
 
 def _torn(library: str, pins: Sequence[Pin]) -> Disagreement | None:
     said = {(pin.bare, pin.spec, pin.exact, pin.repo, pin.reach, pin.when): pin for pin in reversed(pins)}
-    ranked = sorted(said.values(), key=_rank)  # a thing said a thousand times is compared once
+    ranked = sorted(reversed(said.values()), key=_rank)  # a thing said a thousand times is compared once
     for first in ranked:
         against = [pin for pin in ranked if _together(first, pin) and clash(first, pin)]
         if against:

@@ -40,14 +40,21 @@ from pinproof.contract.syntax.nodes import dotted
 from pinproof.contract.syntax.scopes import Scope, SourceFile
 
 _DEEPEST = 24
-# Tests that ask what an object is, and no library for anything.
 # Branches that may run or not, whatever is pinned.
 _SOMETIMES = (ast.For, ast.AsyncFor, ast.While, ast.Match)
+# Tests that ask what an object is, and no library for anything.
 _OF_OBJECTS = {"isinstance", "issubclass", "type", "id"}
 
 
 Env = Mapping[str, Known]
 _NO_ENV: Env = {}
+
+
+def _is_setting(scope: Scope, binding: Binding) -> bool:
+    """`DEBUG = False`, once and whatever happens: for people to change, and no word about what is pinned."""
+    node = binding.node
+    plain = isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    return plain and scope.parent is None and not binding.path
 
 
 class Pinned:
@@ -187,6 +194,9 @@ class Pinned:
     def _places(self, places: Iterable[tuple[Scope, Binding]], env: Env) -> Known:
         """What the bindings of a name can give: none that never runs, nor what is bound anew for sure."""
         found: list[Known] = []
+        places = list(places)
+        if len(places) == 1 and _is_setting(*places[0]):
+            return UNKNOWN
         for scope, binding in places:
             runs = reach.runs(self, scope, binding.path, binding.order, env)
             if runs.answer is Answer.YES and not any(isinstance(a.node, _SOMETIMES) for a in binding.path):
