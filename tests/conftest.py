@@ -38,7 +38,7 @@ def own_patches(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture(scope="session", autouse=True)
 def signals_as_at_a_terminal() -> None:
-    """A run in the background has SIGINT (and, under nohup, SIGHUP) ignored, and its children inherit that."""
+    """A run in the background ignores SIGINT (and under nohup SIGHUP), and so would its children."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

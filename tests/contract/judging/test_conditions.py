@@ -33,6 +33,11 @@ LIVE = {
         "    if version('kernels') != '1.0':\n        print('untested')\n    return found\n"
         f"if ok():\n{CALL}"
     ),
+    "a field that begins as None and is set in another file": (
+        "import kernels\nfrom vllm.base import Base\nclass A(Base):\n  def __init__(self):\n    self.w = None\n"
+        "  def run(self):\n    self.finish()\n    assert self.w is not None\n    kernels.f(1, bad=2)"
+    ),
+    "a setting that a person may change": f"import kernels\nDEBUG = False\nif DEBUG:\n{CALL}",
     "the word of a platform": f"import kernels\nif is_cpu_offload_enabled():\n{CALL}",
     "signature in a comment": f"import kernels\n# signature(kernels.f)\ndef g(params):\n  if 'bad' in params:\n{CALL}",
     "a handler that ends the program": f"import sys, kernels\ntry:\n{CALL}\nexcept TypeError:\n    sys.exit(1)",

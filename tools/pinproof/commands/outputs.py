@@ -84,6 +84,14 @@ class OpenCall(msgspec.Struct, kw_only=True):
     reason: str | None
 
 
+class AcceptedFinding(msgspec.Struct):
+    """A finding that a person let pass."""
+
+    id: str
+    code: str
+    reason: str
+
+
 class ContractOutput(Output):
     """`pinproof contract --json` (pinproof.contract/1)."""
 
@@ -94,6 +102,14 @@ class ContractOutput(Output):
     unread: list[Unread]
     coverage: Coverage
     open: list[OpenCall]
+    exit: int
+    accepted: list[AcceptedFinding]
+    baseline: int
+    unproved: list[str]
+    notes: list[str]
+    disagreements: list[Disagreement]
+    already: list[Finding] | msgspec.UnsetType = msgspec.UNSET
+    mended: list[Finding] | msgspec.UnsetType = msgspec.UNSET
 
 
 class DuplicatesOutput(Output):
@@ -106,6 +122,7 @@ class EvidenceItem(Requirement, frozen=True):
     """An item of the policy with the day of the record behind it."""
 
     date: str | None
+    counted: str
 
 
 class EvidenceListOutput(Output):

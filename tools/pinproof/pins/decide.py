@@ -63,8 +63,10 @@ def disagreements(pins: Iterable[Pin], only: Collection[str] | None = None) -> l
 
 
 def _torn(library: str, pins: Sequence[Pin]) -> Disagreement | None:
-    said = {(pin.bare, pin.spec, pin.exact, pin.repo, pin.reach, pin.when): pin for pin in reversed(pins)}
-    ranked = sorted(reversed(said.values()), key=_rank)  # a thing said a thousand times is compared once
+    said: dict[object, Pin] = {}  # a thing said a thousand times is compared once
+    for pin in pins:
+        said.setdefault((pin.bare, pin.spec, pin.exact, pin.repo, pin.reach, pin.when), pin)
+    ranked = sorted(said.values(), key=_rank)
     for first in ranked:
         against = [pin for pin in ranked if _together(first, pin) and clash(first, pin)]
         if against:

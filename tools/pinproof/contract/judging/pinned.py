@@ -51,9 +51,9 @@ _NO_ENV: Env = {}
 
 
 def _is_setting(scope: Scope, binding: Binding) -> bool:
-    """`DEBUG = False`, once and whatever happens: for people to change, and no word about what is pinned."""
+    """`DEBUG = False` or `impl = None`, once: for others to change, and no word about what is pinned."""
     node = binding.node
-    plain = isinstance(node, ast.Constant) and isinstance(node.value, bool)
+    plain = isinstance(node, ast.Constant) and isinstance(node.value, bool | None)
     return plain and scope.parent is None and not binding.path
 
 
@@ -265,6 +265,8 @@ class Pinned:
             else:
                 groups.append(self._value(self.evaluator.attribute(value, node.attr)))
         stored = self.evaluator.stored(node, at)
+        if stored and all(isinstance(binding.node, ast.Constant) for _, binding in stored):
+            return UNKNOWN  # what a field begins with: a method of another file may set it
         return self._places(stored, _NO_ENV) if stored else any_of(groups)
 
     def _value(self, values: Values) -> Known:
