@@ -149,6 +149,7 @@ def test_completion_knows_the_commands_and_their_options(
 
 
 def test_manual_pages_are_made_from_the_help(tmp_path: Path) -> None:
+    pytest.importorskip("argparse_manpage", reason="pinproof[man] is not installed")
     assert main(["completion", "man", str(tmp_path / "man1")]) == 0
     names = {path.stem for path in (tmp_path / "man1").iterdir()}
     assert {"pinproof", "pinproof-verdict", "pinproof-apply"} <= names

@@ -318,6 +318,7 @@ def text_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
 def title_moves_the_cursor(tmp: Path, monkeypatch: Monkey) -> bool:
     """A pull request whose title holds them, in the list of possible duplicates."""
     hit = {"number": 1, "kind": "pr", "state": "open", "score": 9.0, "verdict": "related", "declared": False,
+           "blocks": True, "draft": False,
            "title": "fix\x1b]52;c;cm0gLXJmIH4=\x07 \u202e", "reason": "\x1b[8m", "because": None}  # fmt: skip
     seen = {"open": 1, "open_total": 1, "merged": 0, "closed_unmerged": 0, "since": "2026-11-30",
             "cut_file_lists": 0}  # fmt: skip
@@ -602,6 +603,7 @@ def _commands_pass(monkeypatch: Monkey) -> None:
 
 def _text_is_trusted(monkeypatch: Monkey) -> None:
     monkeypatch.setattr(console, "clean", lambda text: text)
+    monkeypatch.setattr(report, "clean", lambda text: text)
     monkeypatch.setattr("rich.text.strip_control_codes", lambda text: text)  # a second line of defence
 
 

@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 
 from pinproof.console import say
-from pinproof.errors import InputError
+from pinproof.errors import CannotCheck, InputError
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -41,7 +41,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_pages(folder: Path) -> list[Path]:
     """One page a command, and one that lists them."""
-    from argparse_manpage.manpage import Manpage
+    try:
+        from argparse_manpage.manpage import Manpage
+    except ImportError as error:
+        raise CannotCheck(
+            "argparse-manpage, which makes manual pages, is not installed", hint="pip install 'pinproof[man]'"
+        ) from error
 
     from pinproof import __version__
     from pinproof.commands.registry import whole_parser

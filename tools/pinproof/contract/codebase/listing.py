@@ -41,22 +41,23 @@ def unlisted(tree: Tree, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _closed(root: str, folder: str, real: str) -> Iterator[tuple[str, str]]:
-    try:
-        entries = list(os.scandir(f"{root}/{folder}"))
-    except OSError as error:
-        yield folder, f"the folder cannot be opened: {error.strerror}"
-        return
-    for entry in entries:
-        path = f"{folder}/{entry.name}"
-        if entry.name in _SKIP or not entry.is_dir():
+    todo = [folder]  # a list, not recursion: folders may be nested deeper than Python recurses
+    while todo:
+        here = todo.pop()
+        try:
+            entries = list(os.scandir(f"{root}/{here}"))
+        except OSError as error:
+            yield here, f"the folder cannot be opened: {error.strerror}"
             continue
-        if not entry.is_symlink():
-            yield from _closed(root, path, real)
-        elif not os.path.realpath(entry.path).startswith(real + os.sep):
-            yield (
-                path,
-                f"a link that leads out of the tree is not followed (-> {os.path.realpath(entry.path)})",
-            )
+        for entry in entries:
+            path = f"{here}/{entry.name}"
+            if entry.name in _SKIP or not entry.is_dir():
+                continue
+            if not entry.is_symlink():
+                todo.append(path)
+            elif not os.path.realpath(entry.path).startswith(real + os.sep):
+                target = os.path.realpath(entry.path)
+                yield path, f"a link that leads out of the tree is not followed (-> {target})"
 
 
 def packages(tree: Tree) -> tuple[str, ...]:
