@@ -99,3 +99,15 @@ def test_a_call_is_not_reported_when(name: str, tmp_path: Path) -> None:
     report = check(tmp_path, SILENT[name], LIBRARY)
     assert drifts(report) == []
     assert report.guarded == []
+
+
+def test_a_probe_of_the_very_callee_in_a_file_that_no_import_joins_leaves_the_call_open(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "vllm/probe.py": "import inspect, kernels\ndef ok():\n    return 'bad' in inspect.signature(kernels.f).parameters",
+        "vllm/call.py": "import kernels\ndef g(x, extra=None):\n    kw = {}\n    if extra:\n        kw['bad'] = x\n    kernels.f(1, **kw)",
+    }
+    report = check(tmp_path, files, LIBRARY)
+    assert drifts(report) == []
+    assert "vllm/probe.py:3: a signature of kernels.f is asked for bad" in str(report.open[0].open)

@@ -352,7 +352,7 @@ def _guard(
     found = found or _all_put_in(pinned, question, given)
     for name in drift.names if found is None else ():
         probe = probes.elsewhere(evaluator, check.callee, name, at.scope.file.path)
-        return Guard(probe) if probe else None
+        return Guard(*probe) if probe else None
     return found
 
 

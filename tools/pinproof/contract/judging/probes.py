@@ -17,13 +17,20 @@ from pinproof.contract.syntax.scopes import module_of, scopes
 _FARTHEST = 3
 
 
-def elsewhere(evaluator: Evaluator, callee: str, name: str, file: str) -> str | None:
-    """Where a signature of `callee` is asked for `name`, in a file that imports lead to or from `file`."""
+def elsewhere(evaluator: Evaluator, callee: str, name: str, file: str) -> tuple[str, bool] | None:
+    """Where a signature of `callee` is asked for `name`, and whether imports join it with `file`.
+
+    Where none do, a third file may bring the two together: that cannot be told.
+    """
+    far: tuple[str, bool] | None = None
     for path in _files(evaluator):
         for asked, line, functions in _probes(evaluator, path):
-            if asked == name and callee in _paths(functions) and _reaches(evaluator, path, file):
-                return f"{path}:{line}: a signature of {callee} is asked for {name}"
-    return None
+            if asked == name and callee in _paths(functions):
+                text = f"{path}:{line}: a signature of {callee} is asked for {name}"
+                if _reaches(evaluator, path, file):
+                    return text, True
+                far = far or (f"{text}, and whether that decides here is not known", False)
+    return far
 
 
 def _files(evaluator: Evaluator) -> Iterator[str]:
