@@ -28,18 +28,27 @@ class Ended:
     peak_mib: float
 
 
+# A process counts as its own the memory of the one that forked it, hundreds of MiB of pytest here: a small one forks.
+_MEASURE = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL)
+_, status, used = os.wait4(child.pid, 0)
+with open(sys.argv[1], "w") as out:
+    print(os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, file=out)
+"""
+
+
 def run(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> Ended:
     """Run pinproof in a process of its own and measure it alone."""
-    log = cwd / "output"
+    log, cost = cwd / "output", cwd / "cost"
+    command = [sys.executable, "-m", "pinproof", *arguments]
     with log.open("wb") as out:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "pinproof", *arguments], cwd=cwd, stdout=out, stderr=out,
-            env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+        subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _MEASURE, cost, *command], cwd=cwd, stdout=out, stderr=out,
+            env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, check=True,
         )  # fmt: skip
-        _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    cpu = used.ru_utime + used.ru_stime
-    return Ended(child.returncode, log.read_text(errors="replace"), cpu, used.ru_maxrss / 1024)
+    code, cpu, peak = cost.read_text().split()
+    return Ended(int(code), log.read_text(errors="replace"), float(cpu), float(peak))
 
 
 def held(ended: Ended) -> None:
