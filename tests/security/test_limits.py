@@ -28,7 +28,7 @@ class Ended:
     peak_mib: float
 
 
-# A process counts as its own the memory of the one that forked it, hundreds of MiB of pytest here: a small one forks.
+# A process counts as its own the memory of the one that forked it, here that of pytest: a small one forks.
 _MEASURE = """
 import os, subprocess, sys
 child = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL)
