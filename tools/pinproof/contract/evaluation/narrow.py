@@ -53,7 +53,8 @@ class _Tests:
     """The things that a scope asks about, and the places where it stores something new in them."""
 
     def __init__(self, scope: Scope) -> None:
-        self.asked = {k for step in scope.steps for test in _tests(step.node) for k in _asked(test)}
+        self._of: dict[int, frozenset[str]] = {}
+        self.asked = {k for step in scope.steps for test in _tests(step.node) for k in self.of(test)}
         self.orders: dict[int, int] = {}
         self.stores: list[tuple[str, Path, int]] = []
         if not self.asked:
@@ -64,6 +65,13 @@ class _Tests:
         for step in scope.steps:
             self.stores += [(text, step.path, step.order) for text in _stored(step.node)]
 
+    def of(self, test: ast.expr) -> frozenset[str]:
+        """What one test of the scope asks about."""
+        found = self._of.get(id(test))
+        if found is None:
+            found = self._of[id(test)] = frozenset(_asked(test))
+        return found
+
 
 def narrow(evaluator: Evaluator, node: ast.expr, values: Values, at: Position) -> Values:
     """What `node` can stand for at `at`, of all the `values` that it may hold anywhere.
@@ -72,9 +80,9 @@ def narrow(evaluator: Evaluator, node: ast.expr, values: Values, at: Position) -
     A class that a test names takes the place of what is not known; where the test names a class that is
     itself not known, what an object of a library is stays open.
     """
-    tests = at.scope.tests
-    if tests is None:
-        tests = at.scope.tests = _Tests(at.scope)
+    if not at.scope.tests:
+        at.scope.tests.append(_Tests(at.scope))
+    tests = at.scope.tests[0]
     assert isinstance(tests, _Tests)
     if not tests.asked and not at.when:
         return values
@@ -151,7 +159,7 @@ def _facts(tests: _Tests, at: Position, text: str) -> Iterator[_Fact]:
     found.sort(key=lambda fact: fact.order)
     found += [_Fact(test, answer, at.path, at.order) for test, answer, _ in at.when]
     for fact in found:
-        if text in _asked(fact.test) and not _stored_since(tests, text, fact, at):
+        if text in tests.of(fact.test) and not _stored_since(tests, text, fact, at):
             yield fact
 
 

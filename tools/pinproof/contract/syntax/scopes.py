@@ -22,7 +22,7 @@ class Scope:
 
     `arguments` holds what is known of the parameters when a call is followed into a function, values or what
     gives them when asked; `memo` what bindings were evaluated to at
-    the evaluator's `age`; `tests` what narrowing has read of the scope's tests; `inside`
+    the evaluator's `age`; `tests` what narrowing has read of its tests, shared by its copies; `inside`
     and `order` say where the def or class stands in the scope around it. A scope is `fixed` when neither it
     nor one around it has known parameters: what it gives is the same each time.
     """
@@ -59,7 +59,7 @@ class Scope:
         self.memo: dict[tuple[int, int], Known] = {}
         self.age = 0
         self.stored: dict[str, list[tuple[Scope, Binding]]] | None = None
-        self.tests: object = None
+        self.tests: list[object] = []
         self.fixed: bool = True if parent is None else parent.fixed
         self._inner: dict[int, Scope] = {}
         self._steps: list[Step] | None = None
@@ -79,7 +79,7 @@ class Scope:
         copy.inside, copy.order = self.inside, self.order
         copy.arguments = dict(arguments)
         copy.fixed = False
-        copy._steps, copy._bindings, copy._leaving = self.steps, self.bindings, self._leaving
+        copy._steps, copy._bindings, copy._leaving = self.steps, self.bindings, self.leaving
         copy.tests = self.tests
         return copy
 
