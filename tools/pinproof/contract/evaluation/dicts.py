@@ -142,7 +142,8 @@ def with_changes(
             continue
         change = _change(evaluator, name, step, scope)
         if change is not None:
-            certain = at is not None and step.order > max(orders) and dominates(step.path, at.path)
+            # `kw |= {...}` is itself the last binding, and changes what the one before it gave.
+            certain = at is not None and step.order >= max(orders) and dominates(step.path, at.path)
             here = Position(scope, step.path, step.order)
             changed = [_apply(v, change, here, certain) for v in changed]
     return tuple(dict.fromkeys(changed))
